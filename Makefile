@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# One command for each thing a person does here; the work is in scripts/.
+
+# The CMake preset that the C++ tests are built with: dev, release, asan or tsan.
+PRESET ?= dev
+# Arguments for `make demo`, e.g. ARGS=/path/to/a/file.
+ARGS ?=
+
+.NOTPARALLEL:
+.PHONY: help build test demo lint format sanitize gpu-check clean
+
+help:
+	@echo 'make build      set up .venv and install hostlaunch into it'
+	@echo 'make test       set up everything and run all tests (PRESET=$(PRESET))'
+	@echo 'make demo       set up everything and run examples/pipeline.py (ARGS=...)'
+	@echo 'make lint       clang-format, clang-tidy, ruff and mypy'
+	@echo 'make format     let clang-format and ruff rewrite the sources'
+	@echo 'make sanitize   the C++ tests under the address, undefined and thread sanitizers'
+	@echo 'make gpu-check  the checks that need an NVIDIA GPU'
+	@echo 'make clean      remove .venv, build trees and caches'
+	@echo 'PYTHON=/path/to/python3 chooses the interpreter that .venv is made from.'
+
+build:
+	@scripts/setup.sh build
+	@scripts/build.sh
+
+test:
+	@scripts/setup.sh build test
+	@scripts/build.sh
+	@scripts/test.sh $(PRESET)
+
+demo: build
+	@echo '==> running examples/pipeline.py'
+	@.venv/bin/python examples/pipeline.py $(ARGS)
+
+lint:
+	@scripts/setup.sh build test lint
+	@scripts/build.sh
+	@scripts/lint.sh
+
+format:
+	@scripts/setup.sh build lint
+	@scripts/lint.sh --fix
+
+sanitize:
+	@scripts/setup.sh build test
+	@scripts/sanitize.sh
+
+gpu-check:
+	@scripts/gpu_check.sh
+
+clean:
+	@echo '==> removing .venv, build and caches'
+	@rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exception that the library throws: a refused driver call or a misuse of the library.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace hostlaunch {
+
+// Misuse of the library, told apart from driver results (which are positive) by the sign.
+enum class misuse : int {
+    closed = -1,             // the stream, event or buffer is closed
+    capturing = -2,          // the stream captures a graph, or another capture forbids its use
+    in_host_function = -3,   // a call that would enter CUDA, made from inside a host function
+    forked = -4,             // this process is a fork of one that had initialised the driver
+    exiting = -5,            // the interpreter or process has begun to exit
+    no_context = -6,         // a default stream was named and no context is current
+    driver_unavailable = -7  // no usable driver library
+};
+
+// What went wrong, as the driver or the library names it.
+//
+// code(): the driver's CUresult (positive), or a value of `misuse` (negative).
+// name(): "CUDA_ERROR_..." or "HOSTLAUNCH_ERROR_...". what(): what was attempted and why it failed.
+class error : public std::runtime_error {
+  public:
+    error(int code, std::string name, const std::string& message)
+        : std::runtime_error(message), code_(code), name_(std::move(name)) {}
+
+    int code() const noexcept { return code_; }
+    const std::string& name() const noexcept { return name_; }
+
+  private:
+    int code_;
+    std::string name_;
+};
+
+}  // namespace hostlaunch

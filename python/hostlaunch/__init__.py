@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host functions in CUDA stream order.
+
+`host_launch` enqueues a function on a CUDA stream: it runs on a thread of the driver once all earlier
+work of the stream has completed, and later work waits for it. Streams of cuda.core, PyTorch, CuPy and
+numba-cuda are accepted as they are. Without an NVIDIA GPU everything runs on an embedded driver.
+
+>>> import hostlaunch
+>>> with hostlaunch.Stream() as stream:
+...     hostlaunch.host_launch(stream, lambda: print("in stream order"))
+...     stream.sync()
+in stream order
+"""
+
+from importlib.metadata import PackageNotFoundError as _PackageNotFoundError
+from importlib.metadata import version as _version
+
+from hostlaunch._errors import CUDAError, EmbeddedDriverWarning
+from hostlaunch._info import DriverInfo, Stats, driver, stats
+from hostlaunch._native import Buffer, Event, Stream, host_launch
+
+try:
+    __version__ = _version("hostlaunch")
+except _PackageNotFoundError:  # used from a folder that was not installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "Buffer",
+    "CUDAError",
+    "DriverInfo",
+    "EmbeddedDriverWarning",
+    "Event",
+    "Stats",
+    "Stream",
+    "driver",
+    "host_launch",
+    "stats",
+]

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exception and warning classes of hostlaunch."""
+
+
+class CUDAError(RuntimeError):
+    """A CUDA driver call returned an error.
+
+    The message says what was attempted, which driver call failed and what the driver said.
+
+    Attributes
+    ----------
+    code : int
+        The driver's ``CUresult``, for example 700.
+    name : str
+        The driver's name of it, for example ``"CUDA_ERROR_ILLEGAL_ADDRESS"``.
+    """
+
+    code: int
+    name: str
+
+    def __init__(self, message: str, code: int = 999, name: str = "CUDA_ERROR_UNKNOWN") -> None:
+        super().__init__(message)
+        self.code = code
+        self.name = name
+
+
+class EmbeddedDriverWarning(UserWarning):
+    """The embedded driver was chosen because no NVIDIA driver or device was found.
+
+    Issued once per process, and only if ``HOSTLAUNCH_DRIVER`` is unset or ``auto``.
+    """
+
+
+CUDAError.__module__ = EmbeddedDriverWarning.__module__ = "hostlaunch"

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ctypes lets one see of a function pointer: attributes, flags, the buffer with its address.
+#include "ctypes_function.hpp"
+
+#include <cstring>
+
+namespace hostlaunch::python {
+namespace {
+
+// ctypes' flag for code that expects an attached thread (PyDLL, PYFUNCTYPE).
+constexpr long flag_python_api = 4;
+constexpr int deepest_keepalive = 8;
+constexpr const char* thunk_text = "that wraps Python, made by a prototype with";
+
+PyObject* name_restype = nullptr;
+PyObject* name_argtypes = nullptr;
+PyObject* name_class_restype = nullptr;
+PyObject* name_class_argtypes = nullptr;
+PyObject* name_flags = nullptr;
+PyObject* name_objects = nullptr;
+
+// A borrowed module if it was imported, else null.
+PyObject* imported(const char* name) {
+    return PyDict_GetItemString(PyImport_GetModuleDict(), name);
+}
+
+// The ctypes class c_void_p, or an empty reference with an exception set.
+owned c_void_p() {
+    PyObject* module = imported("ctypes");
+    if (module == nullptr) {
+        owned loaded(PyImport_ImportModule("ctypes"));
+        return loaded ? owned(PyObject_GetAttrString(loaded.get(), "c_void_p")) : owned();
+    }
+    return owned(PyObject_GetAttrString(module, "c_void_p"));
+}
+
+// True if `argtypes` is a sequence of exactly (c_void_p,).
+bool is_one_void_pointer(PyObject* argtypes, PyObject* void_pointer) {
+    if (argtypes == nullptr || argtypes == Py_None || !PySequence_Check(argtypes)) return false;
+    if (PySequence_Size(argtypes) != 1) {
+        PyErr_Clear();
+        return false;
+    }
+    const owned first(PySequence_GetItem(argtypes, 0));
+    if (!first) PyErr_Clear();
+    return first.get() == void_pointer;
+}
+
+bool wrong_prototype(const char* where, PyObject* restype, PyObject* argtypes) {
+    PyErr_Format(PyExc_TypeError,
+                 "fn is a ctypes function pointer %s restype=%R, argtypes=%R; a host function "
+                 "needs restype=None, argtypes=(ctypes.c_void_p,), that is, "
+                 "ctypes.CFUNCTYPE(None, ctypes.c_void_p)",
+                 where, restype != nullptr ? restype : Py_None,
+                 argtypes != nullptr ? argtypes : Py_None);
+    return false;
+}
+
+// Checks one declaration: the one in force (on the object) or a prototype's (on its class).
+bool check_declaration(PyObject* object, PyObject* restype_name, PyObject* argtypes_name,
+                       const char* where) {
+    owned restype;
+    owned argtypes;
+    const int has_restype = find_attribute(object, restype_name, restype);
+    if (has_restype < 0 || find_attribute(object, argtypes_name, argtypes) < 0) return false;
+    const owned void_pointer = c_void_p();
+    if (!void_pointer) return false;
+    if (has_restype > 0 && restype.get() == Py_None &&
+        is_one_void_pointer(argtypes.get(), void_pointer.get())) {
+        return true;
+    }
+    return wrong_prototype(where, restype.get(), argtypes.get());
+}
+
+bool check_flags(PyObject* function) {
+    owned flags;
+    if (find_attribute(reinterpret_cast<PyObject*>(Py_TYPE(function)), name_flags, flags) < 0) {
+        return false;
+    }
+    const long bits = flags && PyLong_Check(flags.get()) ? PyLong_AsLong(flags.get()) : 0;
+    if ((bits & flag_python_api) == 0) return true;
+    PyErr_SetString(PyExc_TypeError,
+                    "fn uses the Python-API calling convention (PYFUNCTYPE or PyDLL), which the "
+                    "driver's thread cannot call; declare it with ctypes.CFUNCTYPE(None, "
+                    "ctypes.c_void_p)");
+    return false;
+}
+
+// A ctypes function pointer exports a buffer whose bytes are the code address.
+bool read_address(PyObject* function, abi::host_fn* code) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(function, &view, PyBUF_SIMPLE) != 0) return false;
+    const bool fits = view.len == static_cast<Py_ssize_t>(sizeof *code);
+    if (fits) std::memcpy(code, view.buf, sizeof *code);
+    PyBuffer_Release(&view);
+    if (!fits) {
+        PyErr_SetString(PyExc_TypeError, "fn is a ctypes function pointer of unknown layout");
+        return false;
+    }
+    if (*code == nullptr) {
+        PyErr_SetString(PyExc_ValueError, "fn is a null function pointer");
+        return false;
+    }
+    return true;
+}
+
+// Looks for a thunk among what ctypes keeps alive for an object: directly for CFUNCTYPE(...)(f),
+// nested for what ctypes.cast made of one.
+bool keeps_thunk(PyObject* object, int depth) {
+    if (object == nullptr || depth > deepest_keepalive) return false;
+    if (std::strcmp(Py_TYPE(object)->tp_name, "_ctypes.CThunkObject") == 0 ||
+        std::strcmp(Py_TYPE(object)->tp_name, "CThunkObject") == 0) {
+        return true;
+    }
+    if (PyDict_Check(object)) {
+        PyObject* key = nullptr;
+        PyObject* value = nullptr;
+        Py_ssize_t at = 0;
+        while (PyDict_Next(object, &at, &key, &value)) {
+            if (keeps_thunk(value, depth + 1)) return true;
+        }
+        return false;
+    }
+    if (PyTuple_Check(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+            if (keeps_thunk(PyTuple_GET_ITEM(object, i), depth + 1)) return true;
+        }
+        return false;
+    }
+    owned inner;
+    if (find_attribute(object, name_objects, inner) < 0) PyErr_Clear();
+    return keeps_thunk(inner.get(), depth + 1);
+}
+
+// The code of a thunk was made for its prototype, whatever was declared on an object later: the class
+// of the function itself and of every function that it was cast from must be CUhostFn.
+bool check_thunk_prototypes(PyObject* function) {
+    if (!check_declaration(reinterpret_cast<PyObject*>(Py_TYPE(function)), name_class_restype,
+                           name_class_argtypes, thunk_text)) {
+        return false;
+    }
+    owned kept;
+    if (find_attribute(function, name_objects, kept) < 0) return false;
+    if (!kept || !PyDict_Check(kept.get())) return true;
+    const owned values(PyDict_Values(kept.get()));
+    if (!values) return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i) {
+        PyObject* source = PyList_GET_ITEM(values.get(), i);
+        const int is_function = source == function ? 0 : is_ctypes_function(source);
+        if (is_function < 0) return false;
+        if (is_function > 0 &&
+            !check_declaration(reinterpret_cast<PyObject*>(Py_TYPE(source)), name_class_restype,
+                               name_class_argtypes, thunk_text)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+int is_ctypes_function(PyObject* object) {
+    PyObject* module = imported("_ctypes");
+    if (module == nullptr) return 0;
+    const owned base(PyObject_GetAttrString(module, "CFuncPtr"));
+    if (!base) return -1;
+    return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(base.get()));
+}
+
+bool check_ctypes_function(PyObject* function, abi::host_fn* code, bool* wraps_python) {
+    if (!check_flags(function)) return false;
+    if (!check_declaration(function, name_restype, name_argtypes, "declared with")) return false;
+    if (!read_address(function, code)) return false;
+    *wraps_python = keeps_thunk(function, 0);
+    return !*wraps_python || check_thunk_prototypes(function);
+}
+
+bool init_ctypes_function() {
+    name_restype = PyUnicode_InternFromString("restype");
+    name_argtypes = PyUnicode_InternFromString("argtypes");
+    name_class_restype = PyUnicode_InternFromString("_restype_");
+    name_class_argtypes = PyUnicode_InternFromString("_argtypes_");
+    name_flags = PyUnicode_InternFromString("_flags_");
+    name_objects = PyUnicode_InternFromString("_objects");
+    return PyErr_Occurred() == nullptr;
+}
+
+}  // namespace hostlaunch::python

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exception classes live in hostlaunch/_errors.py; here they are raised.
+#include "errors.hpp"
+
+#include <atomic>
+#include <optional>
+
+#include "core/process.hpp"
+#include "driver/driver.hpp"
+
+namespace hostlaunch::python {
+namespace {
+
+// Kept to process end, like the module.
+PyObject* cuda_error = nullptr;
+PyObject* embedded_driver_warning = nullptr;
+std::atomic<bool> warned{false};
+
+bool load_driver() {
+    std::optional<error> failure;
+    without_gil([&failure] {
+        try {
+            (void)core::enter_driver();
+        } catch (const error& e) {
+            failure = e;
+        }
+        return 0;
+    });
+    if (failure) {
+        set_error(*failure);
+        return false;
+    }
+    const std::string& reason = driver::load().fallback_reason;
+    if (reason.empty() || warned.exchange(true)) return true;
+    const std::string text =
+        "hostlaunch uses its embedded driver, which runs on the CPU: " + reason +
+        ". Set HOSTLAUNCH_DRIVER=embedded to choose it silently, or HOSTLAUNCH_DRIVER=cuda to make "
+        "this an error";
+    return PyErr_WarnEx(embedded_driver_warning, text.c_str(), 1) == 0;
+}
+
+}  // namespace
+
+void set_error(const error& e) {
+    if (e.code() < 0) {
+        PyErr_SetString(PyExc_RuntimeError, e.what());
+        return;
+    }
+    const owned instance(
+        PyObject_CallFunction(cuda_error, "sis", e.what(), e.code(), e.name().c_str()));
+    if (instance) PyErr_SetObject(cuda_error, instance.get());
+}
+
+void set_error(core::status s, const char* attempted) { set_error(core::to_error(s, attempted)); }
+
+bool may_enter(const char* attempted) {
+    const core::status s = core::may_enter();
+    if (s.ok()) return true;
+    set_error(s, attempted);
+    return false;
+}
+
+bool enter_driver(const char* attempted) {
+    return (driver::is_loaded() || load_driver()) && may_enter(attempted);
+}
+
+bool init_errors() {
+    const owned module(PyImport_ImportModule("hostlaunch._errors"));
+    if (!module) return false;
+    cuda_error = PyObject_GetAttrString(module.get(), "CUDAError");
+    embedded_driver_warning = PyObject_GetAttrString(module.get(), "EmbeddedDriverWarning");
+    return cuda_error != nullptr && embedded_driver_warning != nullptr;
+}
+
+}  // namespace hostlaunch::python

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Interpreter exit: refuse launches, close the gate, wait bounded, drop the rest, release, warn once.
+//
+// Runs as an atexit callback: non-daemon threads have ended, the interpreter is whole, and callbacks
+// registered after our import have run. Those registered before it run later: launches raise then,
+// sync and close still work.
+#include "exit.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "attach.hpp"
+#include "core/as_is.hpp"
+#include "core/handle.hpp"
+#include "core/housekeeper.hpp"
+#include "core/outcomes.hpp"
+#include "core/process.hpp"
+#include "release.hpp"
+
+namespace hostlaunch::python {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr double default_limit_s = 5.0;
+constexpr double longest_limit_s = 1e6;
+
+duration<double> exit_limit() {
+    const char* setting = std::getenv("HOSTLAUNCH_EXIT_TIMEOUT");
+    if (setting == nullptr || *setting == '\0') return duration<double>(default_limit_s);
+    char* end = nullptr;
+    const double seconds = std::strtod(setting, &end);
+    const bool valid = *end == '\0' && seconds >= 0 && seconds <= longest_limit_s;
+    return duration<double>(valid ? seconds : default_limit_s);
+}
+
+bool still_running() {
+    core::as_is::poll(false);
+    return gate().uses() != 0 || core::unknown_code_pending() != 0;
+}
+
+// Waits detached, so that the functions waited for can run. Ctrl-C ends the wait.
+void wait_for_running() {
+    const auto limit = steady_clock::now() + exit_limit();
+    milliseconds pause{0};
+    for (;;) {
+        const bool running = without_gil([&pause] {
+            if (!still_running()) return false;
+            std::this_thread::sleep_for(pause);
+            return true;
+        });
+        if (!running || steady_clock::now() >= limit) return;
+        if (PyErr_CheckSignals() != 0) {
+            PyErr_Clear();
+            return;
+        }
+        pause = pause < milliseconds(10) ? pause + milliseconds(1) : pause;
+    }
+}
+
+void warn(unsigned long long dropped) {
+    if (dropped == 0) return;
+    const int failed = PyErr_ResourceWarning(
+        nullptr, 1,
+        "hostlaunch: %llu host function%s had not finished at interpreter exit and %s dropped; "
+        "synchronise the streams before exiting",
+        dropped, dropped == 1 ? "" : "s", dropped == 1 ? "was" : "were");
+    if (failed != 0) PyErr_WriteUnraisable(nullptr);
+}
+
+PyObject* at_exit(PyObject*, PyObject*) {
+    core::set_exiting();
+    gate().close();
+    unsigned long long dropped = 0;
+    if (!core::forked()) {
+        wait_for_running();
+        without_gil([] {
+            core::housekeeper::stop(milliseconds(1000));
+            return 0;
+        });
+        dropped = core::drop_all();
+        // Finalizers may push more; nothing new can start, so this ends.
+        while (!core::to_release().empty() || core::has_deferred()) {
+            if (!on_main_thread()) break;
+            release_ended();
+        }
+    }
+    warn(dropped);
+    Py_RETURN_NONE;
+}
+
+// Plain stores only: the interpreter is not usable here.
+void in_forked_child() {
+    gate().reset();
+    core::forget_outcomes();
+    core::housekeeper::forget();
+    forget_release();
+}
+
+PyMethodDef at_exit_definition = {"_at_exit", &at_exit, METH_NOARGS, nullptr};
+
+}  // namespace
+
+bool init_exit(PyObject* module) {
+    core::on_fork_child(&in_forked_child);
+    const owned handler(PyCFunction_New(&at_exit_definition, nullptr));
+    const owned atexit(PyImport_ImportModule("atexit"));
+    if (!handler || !atexit) return false;
+    const owned done(PyObject_CallMethod(atexit.get(), "register", "O", handler.get()));
+    return done && PyModule_AddObjectRef(module, "_at_exit", handler.get()) == 0;
+}
+
+}  // namespace hostlaunch::python

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides what kind of host function was given, before anything reaches the driver.
+#include "function_argument.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "ctypes_function.hpp"
+
+namespace hostlaunch::python {
+namespace {
+
+constexpr std::size_t copy_alignment = 64;
+
+PyObject* name_func = nullptr;     // "func": what a functools.partial wraps
+PyObject* name_call = nullptr;     // "__call__"
+PyObject* partial_type = nullptr;  // functools.partial
+
+constexpr int coroutine_flags = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
+
+bool is_coroutine_code(PyObject* function) {
+    const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(function));
+    return (code->co_flags & coroutine_flags) != 0;
+}
+
+// Whether calling fn makes a coroutine that nobody would await: functions, bound methods, partials
+// (nested ones too) and objects whose type has an asynchronous __call__. -1: an exception is set.
+int makes_coroutine(PyObject* fn, int depth = 0) {
+    if (PyFunction_Check(fn)) return is_coroutine_code(fn) ? 1 : 0;
+    if (PyMethod_Check(fn)) return makes_coroutine(PyMethod_GET_FUNCTION(fn), depth + 1);
+    if (PyCFunction_Check(fn) || PyType_Check(fn) || depth > 16) return 0;
+    owned inner;
+    const bool is_partial =
+        PyType_IsSubtype(Py_TYPE(fn), reinterpret_cast<PyTypeObject*>(partial_type)) != 0;
+    PyObject* where = is_partial ? fn : reinterpret_cast<PyObject*>(Py_TYPE(fn));
+    const int found = find_attribute(where, is_partial ? name_func : name_call, inner);
+    if (found <= 0) return found;
+    if (!is_partial && !PyFunction_Check(inner.get())) return 0;
+    return makes_coroutine(inner.get(), depth + 1);
+}
+
+bool check_callable(PyObject* fn, PyObject* user_data) {
+    if (!PyCallable_Check(fn)) {
+        PyErr_Format(PyExc_TypeError,
+                     "fn must be a Python callable that takes no arguments, or a ctypes function "
+                     "pointer of type CFUNCTYPE(None, c_void_p), not %.200s%s",
+                     Py_TYPE(fn)->tp_name,
+                     PyLong_Check(fn) ? "; wrap an address with ctypes.CFUNCTYPE(None, "
+                                        "ctypes.c_void_p)(address)"
+                                      : "");
+        return false;
+    }
+    const int coroutine = makes_coroutine(fn);
+    if (coroutine < 0) return false;
+    if (coroutine > 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "fn must not be a coroutine function (%R): nothing would await what it "
+                     "returns. Pass a plain function, for example one that calls "
+                     "loop.call_soon_threadsafe",
+                     fn);
+        return false;
+    }
+    if (user_data != nullptr && user_data != Py_None) {
+        PyErr_SetString(PyExc_ValueError,
+                        "user_data is only for ctypes function pointers; with a Python callable "
+                        "use a closure, a bound method or functools.partial");
+        return false;
+    }
+    return true;
+}
+
+bool is_instance_of(PyObject* object, const char* module_name, const char* class_name) {
+    PyObject* modules = PyImport_GetModuleDict();
+    PyObject* module = PyDict_GetItemString(modules, module_name);  // borrowed
+    if (module == nullptr) return false;  // no such object can exist
+    const owned cls(PyObject_GetAttrString(module, class_name));
+    if (!cls) {
+        PyErr_Clear();
+        return false;
+    }
+    const int is = PyObject_IsInstance(object, cls.get());
+    if (is < 0) PyErr_Clear();
+    return is > 0;
+}
+
+// Scalars that export a buffer, so that they could mean their value or their bytes.
+bool is_ambiguous(PyObject* object) {
+    return PyBool_Check(object) || is_instance_of(object, "numpy", "generic") ||
+           is_instance_of(object, "_ctypes", "_SimpleCData") ||
+           is_instance_of(object, "_ctypes", "_Pointer") ||
+           is_instance_of(object, "_ctypes", "CFuncPtr");
+}
+
+bool take_pointer(PyObject* number, function_argument& out) {
+    const owned zero(PyLong_FromLong(0));
+    const int negative = zero ? PyObject_RichCompareBool(number, zero.get(), Py_LT) : -1;
+    if (negative < 0) return false;
+    const unsigned long long value = negative != 0 ? 0 : PyLong_AsUnsignedLongLong(number);
+    if (negative != 0 || PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_OverflowError,
+                        "user_data as an int is a pointer: it must be from 0 to 2**64 - 1");
+        return false;
+    }
+    out.user_data = reinterpret_cast<void*>(value);
+    return true;
+}
+
+bool take_copy(PyObject* exporter, function_argument& out) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(exporter, &view, PyBUF_SIMPLE) != 0) return false;
+    const auto bytes = static_cast<std::size_t>(view.len);
+    if (bytes != 0) {
+        const std::size_t room = (bytes + copy_alignment - 1) / copy_alignment * copy_alignment;
+        out.copy = std::aligned_alloc(copy_alignment, room);
+        if (out.copy != nullptr) std::memcpy(out.copy, view.buf, bytes);
+    }
+    PyBuffer_Release(&view);
+    out.user_data = out.copy;
+    if (bytes != 0 && out.copy == nullptr) PyErr_NoMemory();
+    return bytes == 0 || out.copy != nullptr;
+}
+
+bool check_user_data(PyObject* user_data, function_argument& out) {
+    if (user_data == nullptr || user_data == Py_None) return true;
+    if (PyLong_CheckExact(user_data)) return take_pointer(user_data, out);
+    if (is_ambiguous(user_data)) {
+        PyErr_Format(PyExc_TypeError,
+                     "user_data of type %.200s could mean its value or its bytes: write int(x) to "
+                     "pass a pointer, or bytes(x) to pass a copy",
+                     Py_TYPE(user_data)->tp_name);
+        return false;
+    }
+    if (PyLong_Check(user_data)) return take_pointer(user_data, out);
+    if (PyObject_CheckBuffer(user_data)) return take_copy(user_data, out);
+    PyErr_Format(PyExc_TypeError,
+                 "user_data must be None, an int (a pointer), or a bytes-like object (copied), not "
+                 "%.200s",
+                 Py_TYPE(user_data)->tp_name);
+    return false;
+}
+
+bool is_in_loaded_library(abi::host_fn code) {
+    Dl_info info{};
+    return dladdr(reinterpret_cast<void*>(code), &info) != 0 && info.dli_fname != nullptr;
+}
+
+}  // namespace
+
+function_argument::~function_argument() { std::free(copy); }
+
+bool check_function(PyObject* fn, PyObject* user_data, function_argument& out) {
+    // The common kinds first: none of them is a ctypes object.
+    if (PyFunction_Check(fn) || PyMethod_Check(fn) || PyCFunction_Check(fn)) {
+        return check_callable(fn, user_data);
+    }
+    const int ctypes = is_ctypes_function(fn);
+    if (ctypes < 0) return false;
+    if (ctypes == 0) return check_callable(fn, user_data);
+
+    bool wraps_python = false;
+    if (!check_ctypes_function(fn, &out.code, &wraps_python)) return false;
+    out.kind = wraps_python                     ? function_kind::thunk
+               : is_in_loaded_library(out.code) ? function_kind::compiled
+                                                : function_kind::unknown_code;
+    return check_user_data(user_data, out);
+}
+
+bool init_function_argument() {
+    name_func = PyUnicode_InternFromString("func");
+    name_call = PyUnicode_InternFromString("__call__");
+    const owned functools(PyImport_ImportModule("functools"));
+    if (!functools) return false;
+    partial_type = PyObject_GetAttrString(functools.get(), "partial");
+    return partial_type != nullptr && PyErr_Occurred() == nullptr && init_ctypes_function();
+}
+
+}  // namespace hostlaunch::python

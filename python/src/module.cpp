@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The extension module hostlaunch._native.
+#include <nanobind/nanobind.h>
+
+#include "attach.hpp"
+#include "core/outcomes.hpp"
+#include "driver/driver.hpp"
+#include "errors.hpp"
+#include "exit.hpp"
+#include "function_argument.hpp"
+#include "holder.hpp"
+#include "host_launch.hpp"
+#include "release.hpp"
+#include "stream_argument.hpp"
+
+namespace nb = nanobind;
+
+namespace hostlaunch::python {
+namespace {
+
+void require(bool done) {
+    if (!done) throw nb::python_error();
+}
+
+nb::tuple read_stats() {
+    const core::stats s = without_gil([] { return core::read_stats(); });
+    return nb::make_tuple(s.accepted, s.pending, s.running, s.ran, s.raised, s.abandoned, s.dropped,
+                          s.awaiting_release);
+}
+
+nb::tuple read_driver() {
+    enter("driver()");
+    const driver::library& lib = driver::load();
+    const char* name = lib.which == driver::kind::embedded ? "embedded" : "cuda";
+    return nb::make_tuple(name, lib.version, lib.path.c_str());
+}
+
+}  // namespace
+}  // namespace hostlaunch::python
+
+NB_MODULE(_native, m) {
+    using namespace hostlaunch::python;
+    // Objects may rightly outlive the interpreter: payloads of functions dropped at exit.
+    nb::set_leak_warnings(false);
+    m.doc() = "Native part of hostlaunch; use the package.";
+    init_attach();
+    require(init_errors());
+    require(init_function_argument());
+    require(init_stream_argument());
+    require(init_release());
+    bind_event(m);
+    bind_stream(m);
+    bind_buffer(m);
+    require(add_host_launch(m.ptr()));
+    m.def("_stats", &read_stats);
+    m.def("_driver", &read_driver);
+    require(init_exit(m.ptr()));
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python.h and the few C-API helpers that differ between the supported versions (3.11 and later).
+#pragma once
+
+#include <Python.h>
+
+#include <utility>
+
+namespace hostlaunch::python {
+
+// An owned reference. Used only on threads that are attached, and never across code that may end
+// the thread by forced unwinding.
+class owned {
+  public:
+    owned() noexcept = default;
+    explicit owned(PyObject* reference) noexcept : object_(reference) {}
+    owned(owned&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    owned& operator=(owned&& other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~owned() { Py_XDECREF(object_); }
+
+    PyObject* get() const noexcept { return object_; }
+    PyObject* release() noexcept { return std::exchange(object_, nullptr); }
+    explicit operator bool() const noexcept { return object_ != nullptr; }
+
+  private:
+    PyObject* object_ = nullptr;
+};
+
+// getattr that tells "missing" from "raised": 1 found, 0 missing (no exception set), -1 raised.
+inline int find_attribute(PyObject* object, PyObject* name, owned& out) noexcept {
+    PyObject* value = nullptr;
+#if PY_VERSION_HEX >= 0x030D0000
+    const int found = PyObject_GetOptionalAttr(object, name, &value);
+#else
+    const int found = _PyObject_LookupAttr(object, name, &value);
+#endif
+    out = owned(value);
+    return found;
+}
+
+// Takes the current exception, normalised and with its traceback; null if there is none.
+inline PyObject* take_exception() noexcept {
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject* type = nullptr;
+    PyObject* value = nullptr;
+    PyObject* traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (type == nullptr) return nullptr;
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+// Sets an exception that take_exception returned; consumes the reference. Null is allowed.
+inline void restore_exception(PyObject* exception) noexcept {
+    if (exception == nullptr) return;
+#if PY_VERSION_HEX >= 0x030C0000
+    PyErr_SetRaisedException(exception);
+#else
+    PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception))), exception,
+                  PyException_GetTraceback(exception));
+#endif
+}
+
+// Calls f() detached from the interpreter and returns what it returns. f must not throw.
+template <class F>
+auto without_gil(F&& f) {
+    PyThreadState* state = PyEval_SaveThread();
+    auto value = f();
+    PyEval_RestoreThread(state);
+    return value;
+}
+
+}  // namespace hostlaunch::python

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// One coalesced pending call drains the list of ended records on the main thread.
+#include "release.hpp"
+
+#include <atomic>
+
+#include "attach.hpp"
+#include "core/context.hpp"
+#include "core/handle.hpp"
+#include "core/outcomes.hpp"
+#include "core/pool.hpp"
+#include "core/process.hpp"
+#include "driver/driver.hpp"
+#include "payload.hpp"
+
+namespace hostlaunch::python {
+namespace {
+
+std::atomic<unsigned long> main_thread{0};
+
+// True from a request until its drain begins. Requesters push, then look; the drain clears, then
+// takes (all sequentially consistent): a requester that finds it set is seen by that drain.
+std::atomic<bool> scheduled{false};
+
+bool nothing_to_release() noexcept {
+    return core::to_release().empty() && !core::has_deferred();
+}
+
+int drain_from_pending_call(void*) {
+    scheduled.store(false);
+    release_ended();
+    return 0;
+}
+
+// Any thread, attached or not; takes only a short mutex of CPython's, never the GIL.
+bool request_drain() noexcept {
+    if (scheduled.load()) return true;
+    if (!gate().enter()) return true;  // the exit handler drains
+    bool done = scheduled.exchange(true);
+    if (!done) {
+        done = Py_AddPendingCall(&drain_from_pending_call, nullptr) == 0;
+        if (!done) scheduled.store(false);  // its queue is full: the housekeeper asks again
+    }
+    gate().leave();
+    return done;
+}
+
+void release_one(core::record& r) {
+    payload p = payload_of(r);
+    core::record_pool::instance().recycle(r);
+    destroy_payload(p);
+}
+
+abi::capture_mode exchange_mode(abi::capture_mode mode) {
+    if (core::forked() || core::process_ending()) return mode;
+    return without_gil([mode]() mutable {
+        driver::api().thread_exchange_capture_mode(&mode);
+        return mode;
+    });
+}
+
+}  // namespace
+
+bool on_main_thread() noexcept {
+    return PyThread_get_thread_ident() == main_thread.load(std::memory_order_relaxed);
+}
+
+void release_ended() noexcept {
+    if (nothing_to_release() || !on_main_thread() || core::in_host_function()) return;
+    PyObject* exception = take_exception();
+    // Finalizers that call CUDA must not harm a capture of this or another thread (contract G4).
+    const abi::capture_mode former = exchange_mode(abi::capture_mode::relaxed);
+    core::to_release().drain(release_one);
+    if (core::has_deferred()) {
+        without_gil([] {
+            core::run_deferred();
+            return 0;
+        });
+    }
+    exchange_mode(former);
+    restore_exception(exception);
+}
+
+bool init_release() {
+    const owned threading(PyImport_ImportModule("threading"));
+    if (!threading) return false;
+    const owned main(PyObject_CallMethod(threading.get(), "main_thread", nullptr));
+    if (!main) return false;
+    const owned ident(PyObject_GetAttrString(main.get(), "ident"));
+    if (!ident) return false;
+    main_thread.store(PyLong_AsUnsignedLong(ident.get()));
+    if (PyErr_Occurred() != nullptr) return false;
+    core::set_release_hook(&request_drain);
+    return true;
+}
+
+void forget_release() noexcept {
+    scheduled.store(false);
+    // The thread that forked is the child's main thread.
+    main_thread.store(static_cast<unsigned long>(pthread_self()));
+}
+
+}  // namespace hostlaunch::python

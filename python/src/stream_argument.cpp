@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recognises our streams, graph builders and objects with __cuda_stream__, in that order of rules.
+#include "stream_argument.hpp"
+
+#include "classes.hpp"
+#include "errors.hpp"
+
+namespace hostlaunch::python {
+namespace {
+
+PyObject* name_cuda_stream = nullptr;
+PyObject* name_callback = nullptr;
+PyObject* name_is_building = nullptr;
+PyObject* name_is_closed = nullptr;
+PyObject* name_device_index = nullptr;
+PyObject* name_device_id = nullptr;
+
+// Whether a type or its bases define a name; metatypes do not count.
+bool type_has(PyTypeObject* type, PyObject* name) {
+#ifdef Py_GIL_DISABLED
+    const owned found(_PyType_LookupRef(type, name));
+    return static_cast<bool>(found);
+#else
+    return _PyType_Lookup(type, name) != nullptr;
+#endif
+}
+
+bool is_builder(PyTypeObject* type) {
+    return type_has(type, name_is_building) && type_has(type, name_callback);
+}
+
+bool refuse_type(PyObject* object) {
+    PyErr_Format(PyExc_TypeError,
+                 "stream must be a hostlaunch.Stream, a graph builder, or an object with a "
+                 "__cuda_stream__ method (streams of cuda.core, torch, CuPy, numba), not %.200s%s",
+                 Py_TYPE(object)->tp_name,
+                 PyLong_Check(object) && !PyBool_Check(object)
+                     ? "; for a raw handle use Stream.from_handle(handle)"
+                     : "");
+    return false;
+}
+
+bool refuse_answer(PyObject* object, PyObject* answer) {
+    PyErr_Format(PyExc_TypeError,
+                 "%.200s.__cuda_stream__() must return (0, handle), a protocol version and an int; "
+                 "it returned %R",
+                 Py_TYPE(object)->tp_name, answer);
+    return false;
+}
+
+// Reads (0, handle).
+bool read_answer(PyObject* object, PyObject* answer, abi::stream* out) {
+    if (!PyTuple_Check(answer) && !PyList_Check(answer)) return refuse_answer(object, answer);
+    if (PySequence_Size(answer) != 2) return refuse_answer(object, answer);
+    const owned version(PySequence_GetItem(answer, 0));
+    const owned handle(PySequence_GetItem(answer, 1));
+    if (!version || !handle) return false;
+    if (!PyLong_Check(version.get()) || !PyLong_Check(handle.get())) {
+        return refuse_answer(object, answer);
+    }
+    const unsigned long long zero = PyLong_AsUnsignedLongLong(version.get());
+    const unsigned long long address = PyLong_AsUnsignedLongLong(handle.get());
+    if (PyErr_Occurred() != nullptr || zero != 0) {
+        PyErr_Clear();
+        return refuse_answer(object, answer);
+    }
+    *out = reinterpret_cast<abi::stream>(address);
+    return true;
+}
+
+// The device that the carrier of a default-stream token names, -1 if it names none.
+bool read_device(PyObject* object, int* out) {
+    for (PyObject* name : {name_device_index, name_device_id}) {
+        owned value;
+        const int found = find_attribute(object, name, value);
+        if (found < 0) return false;
+        if (found == 0 || !PyLong_Check(value.get())) continue;
+        const long device = PyLong_AsLong(value.get());
+        if (device == -1 && PyErr_Occurred() != nullptr) return false;
+        *out = static_cast<int>(device < 0 ? -1 : device);
+        return true;
+    }
+    return true;
+}
+
+bool ask_foreign(PyObject* object, stream_argument& out) {
+    owned method;
+    const int found = find_attribute(object, name_cuda_stream, method);
+    if (found < 0) return false;
+    if (found == 0) return refuse_type(object);
+    if (!PyCallable_Check(method.get())) {
+        PyErr_Format(PyExc_TypeError,
+                     "%.200s.__cuda_stream__ must be a method; it is an attribute with the value "
+                     "%R",
+                     Py_TYPE(object)->tp_name, method.get());
+        return false;
+    }
+    const owned answer(PyObject_CallNoArgs(method.get()));
+    if (!answer) return false;
+    if (!read_answer(object, answer.get(), &out.target.handle)) return false;
+    return !core::is_default_stream(out.target.handle) || read_device(object, &out.target.device);
+}
+
+}  // namespace
+
+bool parse_stream(PyObject* object, stream_argument& out) {
+    out.own = own_stream(object);
+    if (out.own != nullptr) {
+        out.target = out.own->target();
+        return true;
+    }
+    if (is_builder(Py_TYPE(object))) {
+        out.builder = object;
+        return true;
+    }
+    // A class itself has the method but no stream.
+    return PyType_Check(object) ? refuse_type(object) : ask_foreign(object, out);
+}
+
+bool require_open(PyObject* object, const stream_argument& stream, const char* attempted) {
+    bool closed = false;
+    if (stream.own != nullptr) {
+        closed = stream.own->is_closed();
+    } else {
+        owned value;
+        const int found = find_attribute(object, name_is_closed, value);
+        const int truth = found > 0 ? PyObject_IsTrue(value.get()) : found;
+        if (truth < 0) return false;
+        closed = truth > 0;
+    }
+    if (closed) set_error(core::refuse(misuse::closed), attempted);
+    return !closed;
+}
+
+bool init_stream_argument() {
+    name_cuda_stream = PyUnicode_InternFromString("__cuda_stream__");
+    name_callback = PyUnicode_InternFromString("callback");
+    name_is_building = PyUnicode_InternFromString("is_building");
+    name_is_closed = PyUnicode_InternFromString("is_closed");
+    name_device_index = PyUnicode_InternFromString("device_index");
+    name_device_id = PyUnicode_InternFromString("device_id");
+    return PyErr_Occurred() == nullptr;
+}
+
+}  // namespace hostlaunch::python

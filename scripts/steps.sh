@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# What the scripts share: one line for each step, and stamps that make a second run quick.
+# Sourced, never run. Leaves the caller in the repository root, with .venv/bin first on PATH.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 1
+venv=.venv
+# The cmake and ninja in .venv, if they had to be installed there, win over older system ones.
+PATH="$root/$venv/bin:$PATH"
+export PATH PIP_DISABLE_PIP_VERSION_CHECK=1
+
+step() { printf '==> %s\n' "$*"; }
+
+die() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+# hash_of PATH...: one hash of the names and contents of these files and folders.
+# Paths that do not exist count as absent.
+hash_of() {
+    { find "$@" -name __pycache__ -prune -o -type f -print0 2>/dev/null || true; } |
+        LC_ALL=C sort -z | xargs -0r sha256sum | sha256sum | cut -d' ' -f1
+}
+
+# A stamp is a file in .venv that holds the hash of what a step was made from.
+# It is written last, so that a step cut short is run again.
+stamp_is() { [ "$(cat "$venv/stamps/$1" 2>/dev/null)" = "$2" ]; }
+
+stamp() {
+    mkdir -p "$venv/stamps"
+    printf '%s\n' "$2" >"$venv/stamps/$1"
+}

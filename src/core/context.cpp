@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scopes for contexts and capture modes, and the questions about a stream before a launch.
+#include "core/context.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "driver/driver.hpp"
+
+namespace hostlaunch::core {
+namespace {
+
+using driver::api;
+
+status make_current(abi::context wanted, abi::context* former, bool* changed) noexcept {
+    if (const int code = api().ctx_get_current(former)) return {code, "cuCtxGetCurrent"};
+    if (*former == wanted) return {};
+    if (const int code = api().ctx_set_current(wanted)) return {code, "cuCtxSetCurrent"};
+    *changed = true;
+    return {};
+}
+
+// Retained primary contexts by device ordinal. A second thread's retain of the same device is one
+// reference too many, which nobody notices: none is ever given back.
+std::array<std::atomic<abi::context>, 64> primary_contexts{};
+
+}  // namespace
+
+relaxed_capture::relaxed_capture() noexcept { api().thread_exchange_capture_mode(&mode_); }
+relaxed_capture::~relaxed_capture() { api().thread_exchange_capture_mode(&mode_); }
+
+current_context::current_context(abi::context wanted) noexcept
+    : status_(make_current(wanted, &former_, &changed_)) {}
+
+current_context::~current_context() {
+    if (changed_) api().ctx_set_current(former_);
+}
+
+status primary_context(int device, abi::context* out) noexcept {
+    const bool cacheable =
+        device >= 0 && static_cast<std::size_t>(device) < primary_contexts.size();
+    if (cacheable) {
+        *out = primary_contexts[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+        if (*out != nullptr) return {};
+    }
+    abi::device handle = 0;
+    if (const int code = api().device_get(&handle, device)) return {code, "cuDeviceGet"};
+    if (const int code = api().primary_ctx_retain(out, handle)) {
+        return {code, "cuDevicePrimaryCtxRetain"};
+    }
+    if (cacheable) {
+        primary_contexts[static_cast<std::size_t>(device)].store(*out, std::memory_order_release);
+    }
+    return {};
+}
+
+status device_of(abi::context context, int* out) noexcept {
+    const current_context scope(context);
+    if (!scope.status().ok()) return scope.status();
+    return {api().ctx_get_device(out), "cuCtxGetDevice"};
+}
+
+bool is_context_failure(int code) noexcept {
+    constexpr int failures[] = {214, 220, 226, 700, 702, 709, 710, 714, 715,
+                                716, 717, 718, 719, 721, 911, abi::error_unknown};
+    return std::find(std::begin(failures), std::end(failures), code) != std::end(failures);
+}
+
+target_scope::target_scope(stream_target& target) noexcept {
+    if (!is_default_stream(target.handle) || target.device < 0) return;
+    status_ = primary_context(target.device, &target.context);
+    if (status_.ok()) status_ = make_current(target.context, &former_, &changed_);
+}
+
+target_scope::~target_scope() {
+    if (changed_) api().ctx_set_current(former_);
+}
+
+status check_capture(abi::stream stream) noexcept {
+    auto capturing = abi::capture_status::none;
+    const int code = api().stream_is_capturing(stream, &capturing);
+    if (code == abi::success) {
+        return capturing == abi::capture_status::none ? status{} : refuse(misuse::capturing);
+    }
+    if (code == abi::error_stream_capture_implicit || code == abi::error_stream_capture_invalidated) {
+        return refuse(misuse::capturing);
+    }
+    if (code == abi::error_invalid_context && is_default_stream(stream)) {
+        return refuse(misuse::no_context);
+    }
+    return {code, "cuStreamIsCapturing"};
+}
+
+status find_context(stream_target& target) noexcept {
+    if (target.context != nullptr) return {};
+    const int code = api().stream_get_ctx(target.handle, &target.context);
+    if (code == abi::error_invalid_context && is_default_stream(target.handle)) {
+        return refuse(misuse::no_context);
+    }
+    return {code, "cuStreamGetCtx"};
+}
+
+}  // namespace hostlaunch::core

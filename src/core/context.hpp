@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts and capture modes around driver calls: set for a scope, restored on every way out.
+//
+// Every function here enters the driver: call without the GIL and without any lock.
+#pragma once
+
+#include "core/status.hpp"
+#include "driver/abi.hpp"
+
+namespace hostlaunch::core {
+
+// For its lifetime the calling thread's own calls neither break nor are forbidden by captures in
+// progress (contract G4). requires: driver::is_loaded().
+class relaxed_capture {
+  public:
+    relaxed_capture() noexcept;
+    ~relaxed_capture();
+    relaxed_capture(const relaxed_capture&) = delete;
+    relaxed_capture& operator=(const relaxed_capture&) = delete;
+
+  private:
+    abi::capture_mode mode_ = abi::capture_mode::relaxed;
+};
+
+// Makes `wanted` the calling thread's current context and restores the former one at the end.
+// Does nothing if it is current already. status() tells whether it worked.
+class current_context {
+  public:
+    explicit current_context(abi::context wanted) noexcept;
+    ~current_context();
+    current_context(const current_context&) = delete;
+    current_context& operator=(const current_context&) = delete;
+
+    core::status status() const noexcept { return status_; }
+
+  private:
+    core::status status_;
+    abi::context former_ = nullptr;
+    bool changed_ = false;
+};
+
+// The primary context of a device, retained once by the process and never given back (a release at
+// exit could tear down what others still use).
+status primary_context(int device, abi::context* out) noexcept;
+
+// The device of a context.
+status device_of(abi::context context, int* out) noexcept;
+
+// True for the tokens 0, 1 and 2, which mean the current context's default streams.
+inline bool is_default_stream(abi::stream s) noexcept {
+    return reinterpret_cast<std::uintptr_t>(s) <= 2;
+}
+
+// True for results that mean that nothing of the context will ever run again: the codes whose text in
+// cuda.h (CUDA 13.0) says that the process or context is inconsistent, and a destroyed context.
+bool is_context_failure(int code) noexcept;
+
+// The stream that a call works on, as its carrier names it.
+struct stream_target {
+    abi::stream handle = nullptr;
+    abi::context context = nullptr;  // null: not known yet
+    int device = -1;                 // for a default-stream token: the device its carrier names
+};
+
+// Makes the context of a default-stream token current for a scope if its carrier names a device,
+// and fills target.context. For a created stream it makes nothing current.
+class target_scope {
+  public:
+    explicit target_scope(stream_target& target) noexcept;
+    ~target_scope();
+    target_scope(const target_scope&) = delete;
+    target_scope& operator=(const target_scope&) = delete;
+
+    core::status status() const noexcept { return status_; }
+
+  private:
+    core::status status_;
+    abi::context former_ = nullptr;
+    bool changed_ = false;
+};
+
+// 0 if work may be enqueued on the stream; misuse::capturing if the stream captures, its capture was
+// invalidated, or another capture forbids its use; misuse::no_context for a default stream without
+// a context; else what the driver said. Never invalidates a capture.
+status check_capture(abi::stream stream) noexcept;
+
+// Fills target.context if it is not known. requires: check_capture passed.
+status find_context(stream_target& target) noexcept;
+
+}  // namespace hostlaunch::core

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Destroying driver objects, now or later.
+#include "core/handle.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/context.hpp"
+#include "core/process.hpp"
+#include "driver/driver.hpp"
+
+namespace hostlaunch::core {
+namespace {
+
+using entry = std::pair<object_kind, std::uint64_t>;
+
+struct deferred_list {
+    std::mutex mutex;  // guards `entries`; never held across a driver call
+    std::vector<entry> entries;
+    std::atomic<bool> any{false};
+};
+
+deferred_list& deferred() {
+    static deferred_list& list = *new deferred_list;
+    return list;
+}
+
+int destroy(object_kind kind, std::uint64_t value) noexcept {
+    const driver::table& api = driver::api();
+    const relaxed_capture mode;
+    switch (kind) {
+        case object_kind::stream: return api.stream_destroy(reinterpret_cast<abi::stream>(value));
+        case object_kind::event: return api.event_destroy(reinterpret_cast<abi::event>(value));
+        case object_kind::device_memory: return api.mem_free(value);
+        case object_kind::host_memory: return api.mem_free_host(reinterpret_cast<void*>(value));
+        case object_kind::none: break;
+    }
+    return abi::success;
+}
+
+void defer(object_kind kind, std::uint64_t value) noexcept {
+    deferred_list& list = deferred();
+    try {
+        const std::lock_guard lock(list.mutex);
+        list.entries.emplace_back(kind, value);
+        list.any.store(true, std::memory_order_relaxed);
+    } catch (const std::bad_alloc&) {
+        // Out of memory: the object is leaked, which harms nobody.
+    }
+}
+
+}  // namespace
+
+void destroy_object(object_kind kind, std::uint64_t value) noexcept {
+    if (kind == object_kind::none || forked() || process_ending()) return;
+    if (in_host_function() || destroy(kind, value) == abi::error_not_permitted) defer(kind, value);
+}
+
+bool has_deferred() noexcept { return deferred().any.load(std::memory_order_relaxed); }
+
+void run_deferred() noexcept {
+    if (forked() || process_ending()) return;
+    deferred_list& list = deferred();
+    std::vector<entry> taken;
+    {
+        const std::lock_guard lock(list.mutex);
+        taken.swap(list.entries);
+        list.any.store(false, std::memory_order_relaxed);
+    }
+    for (const auto& [kind, value] : taken) destroy(kind, value);
+}
+
+}  // namespace hostlaunch::core

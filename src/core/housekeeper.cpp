@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop of the background thread, and its three looks.
+#include "core/housekeeper.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/as_is.hpp"
+#include "core/context.hpp"
+#include "core/outcomes.hpp"
+#include "core/process.hpp"
+#include "driver/driver.hpp"
+
+namespace hostlaunch::core::housekeeper {
+
+namespace detail {
+std::atomic<bool> sleeping{true};
+std::atomic<std::uint32_t> coarse_ms{0};
+}  // namespace detail
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds shortest_pause{1};
+constexpr milliseconds longest_pause{50};
+constexpr milliseconds idle_after{500};     // nothing outstanding for so long: sleep
+constexpr milliseconds probe_every{400};    // contract L4: within one second of the failure
+constexpr std::uint32_t overdue_after = 300;  // coarse milliseconds
+
+// Guards the thread's life only; never held across a driver call. Never destroyed.
+struct life {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool started = false;
+    bool wake = false;
+    bool stopping = false;
+    bool running = false;
+};
+life& the_life() {
+    static life& l = *new life;
+    return l;
+}
+
+class watcher {
+  public:
+    // Returns true if something was found.
+    bool look() {
+        update_clock();
+        bool found = as_is::poll(false);
+        if (steady_clock::now() - probed_at_ >= probe_every) {
+            probed_at_ = steady_clock::now();
+            probe_overdue();
+        }
+        if (take_release_retry()) {
+            request_release();
+            found |= !release_retry_wanted();
+        }
+        return found;
+    }
+
+    void update_clock() {
+        const auto age = std::chrono::duration_cast<milliseconds>(steady_clock::now() - began_);
+        detail::coarse_ms.store(static_cast<std::uint32_t>(age.count()), std::memory_order_relaxed);
+    }
+
+  private:
+    struct probe {
+        abi::context context;
+        abi::event event;  // never recorded: a query of it tells the context's sticky error
+    };
+
+    // Asks each context that has overdue launches whether it still works.
+    void probe_overdue() {
+        std::vector<abi::context> asked;
+        record_pool& pool = record_pool::instance();
+        const std::uint32_t size = pool.size();
+        for (std::uint32_t i = 0; i < size; ++i) {
+            const record& r = pool.at(i);
+            if (record::state_of(r.word.load()) != state::pending) continue;
+            if (coarse_now() - r.launched_at.load(std::memory_order_relaxed) < overdue_after) continue;
+            const auto context = r.context.load(std::memory_order_relaxed);
+            if (std::find(asked.begin(), asked.end(), context) != asked.end()) continue;
+            asked.push_back(context);
+            if (has_failed(context)) abandon_pending(context);
+        }
+    }
+
+    bool has_failed(abi::context context) {
+        auto known = std::find_if(probes_.begin(), probes_.end(),
+                                  [&](const probe& p) { return p.context == context; });
+        if (known == probes_.end()) {
+            const current_context scope(context);
+            if (!scope.status().ok()) return is_context_failure(scope.status().code);
+            abi::event event = nullptr;
+            const int code = driver::api().event_create(&event, abi::event_disable_timing);
+            if (code != abi::success) return is_context_failure(code);
+            probes_.push_back({context, event});
+            known = probes_.end() - 1;
+        }
+        const int code = driver::api().event_query(known->event);
+        // An event of a destroyed context is gone; a new context may have the same address.
+        if (code == abi::error_context_is_destroyed || code == abi::error_invalid_handle) {
+            probes_.erase(known);
+            return code == abi::error_context_is_destroyed;
+        }
+        return is_context_failure(code);
+    }
+
+    steady_clock::time_point began_ = steady_clock::now();
+    steady_clock::time_point probed_at_ = began_;
+    std::vector<probe> probes_;
+};
+
+bool has_work() noexcept { return outstanding() > 0 || release_retry_wanted(); }
+
+void run() {
+    const relaxed_capture mode;
+    life& l = the_life();
+    watcher watch;
+    milliseconds pause = shortest_pause;
+    auto busy_at = steady_clock::now();
+    std::unique_lock lock(l.mutex);
+    while (!l.stopping) {
+        lock.unlock();
+        const bool found = watch.look();
+        const auto now = steady_clock::now();
+        if (found || has_work()) busy_at = now;
+        pause = found ? shortest_pause : std::min(pause * 2, longest_pause);
+        lock.lock();
+        if (l.stopping) break;
+        if (now - busy_at < idle_after) {
+            l.changed.wait_for(lock, pause, [&l] { return l.stopping; });
+            continue;
+        }
+        detail::sleeping.store(true);
+        if (!has_work()) l.changed.wait(lock, [&l] { return l.stopping || l.wake; });
+        detail::sleeping.store(false);
+        l.wake = false;
+        pause = shortest_pause;
+        busy_at = steady_clock::now();
+    }
+    lock.unlock();
+    as_is::poll(true);  // what has run by now ran
+    lock.lock();
+    l.running = false;
+    l.changed.notify_all();
+}
+
+// A thread that no signal interrupts: Ctrl-C belongs to the threads of the program.
+void start(life& l) noexcept {
+    sigset_t all;
+    sigset_t former;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &former);
+    try {
+        std::thread(run).detach();
+        l.started = l.running = true;
+        static std::once_flag once;
+        std::call_once(once, [] { std::atexit([] { stop(milliseconds(1000)); }); });
+    } catch (const std::system_error&) {
+        // No thread to be had now: the next launch tries again, since `sleeping` stays true.
+    }
+    pthread_sigmask(SIG_SETMASK, &former, nullptr);
+}
+
+}  // namespace
+
+void detail::wake() noexcept {
+    life& l = the_life();
+    const std::lock_guard lock(l.mutex);
+    if (l.stopping) {
+        sleeping.store(false);
+        return;
+    }
+    if (!l.started) {
+        sleeping.store(false);
+        start(l);
+        if (!l.started) sleeping.store(true);
+        return;
+    }
+    l.wake = true;
+    l.changed.notify_all();
+}
+
+void stop(milliseconds limit) noexcept {
+    if (forked()) return;  // there is no thread, and its mutex may be locked for ever
+    life& l = the_life();
+    std::unique_lock lock(l.mutex);
+    l.stopping = true;
+    l.changed.notify_all();
+    l.changed.wait_for(lock, limit, [&l] { return !l.running; });
+}
+
+void forget() noexcept { detail::sleeping.store(false); }
+
+}  // namespace hostlaunch::core::housekeeper

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams, events and buffers over the driver table.
+#include "core/objects.hpp"
+
+#include "core/process.hpp"
+#include "driver/driver.hpp"
+
+namespace hostlaunch::core {
+namespace {
+
+using driver::api;
+
+std::uint64_t number(void* pointer) noexcept { return reinterpret_cast<std::uint64_t>(pointer); }
+
+// The context to create things in: of a named device, else the current one, else of device 0.
+status choose_context(int device, abi::context* out) noexcept {
+    if (device >= 0) return primary_context(device, out);
+    if (const int code = api().ctx_get_current(out)) return {code, "cuCtxGetCurrent"};
+    return *out != nullptr ? status{} : primary_context(0, out);
+}
+
+// Makes the context of a stream current for a scope, whichever kind of stream it is.
+class work_scope {
+  public:
+    explicit work_scope(stream_target& target) noexcept : defaults_(target) {
+        status_ = defaults_.status();
+        if (status_.ok()) status_ = find_context(target);
+        if (status_.ok()) {
+            current_.emplace(target.context);
+            status_ = current_->status();
+        }
+    }
+    core::status status() const noexcept { return status_; }
+
+  private:
+    target_scope defaults_;
+    std::optional<current_context> current_;
+    core::status status_;
+};
+
+}  // namespace
+
+stream::stream(abi::stream borrowed) noexcept : handle_(object_kind::none, number(borrowed)) {}
+
+stream::stream(abi::stream created, abi::context context, int device) noexcept
+    : handle_(object_kind::stream, number(created)), context_(context), device_(device) {}
+
+abi::stream stream::raw() const noexcept { return reinterpret_cast<abi::stream>(handle_.value()); }
+
+status stream::create(const stream_options& options, std::unique_ptr<stream>& out) {
+    abi::context context = nullptr;
+    if (const status s = choose_context(options.device, &context); !s.ok()) return s;
+    const current_context scope(context);
+    if (!scope.status().ok()) return scope.status();
+
+    int device = 0;
+    if (const int code = api().ctx_get_device(&device)) return {code, "cuCtxGetDevice"};
+    if (options.priority) {
+        int least = 0;
+        int greatest = 0;
+        if (const int code = api().ctx_get_stream_priority_range(&least, &greatest)) {
+            return {code, "cuCtxGetStreamPriorityRange"};
+        }
+        if (*options.priority < greatest || *options.priority > least) {
+            return {abi::error_invalid_value, nullptr};
+        }
+    }
+    abi::stream created = nullptr;
+    const unsigned flags = options.nonblocking ? abi::stream_non_blocking : abi::stream_default;
+    if (const int code = api().stream_create(&created, flags, options.priority.value_or(0))) {
+        return {code, "cuStreamCreateWithPriority"};
+    }
+    out.reset(new stream(created, context, device));
+    return {};
+}
+
+status stream::device(int* out) noexcept {
+    if (device_ < 0) {
+        stream_target where = target();
+        if (const status s = find_context(where); !s.ok()) return s;
+        return device_of(where.context, out);
+    }
+    *out = device_;
+    return {};
+}
+
+event::event(abi::event created) noexcept : handle_(object_kind::event, number(created)) {}
+
+abi::event event::raw() const noexcept { return reinterpret_cast<abi::event>(handle_.value()); }
+
+status event::create(const stream_target& target, std::unique_ptr<event>& out) {
+    const current_context scope(target.context);
+    if (!scope.status().ok()) return scope.status();
+    abi::event created = nullptr;
+    if (const int code = api().event_create(&created, abi::event_disable_timing)) {
+        return {code, "cuEventCreate"};
+    }
+    out.reset(new event(created));
+    return {};
+}
+
+status event::sync() noexcept {
+    if (const status s = may_block(); !s.ok()) return s;
+    return {api().event_synchronize(raw()), "cuEventSynchronize"};
+}
+
+status event::query(bool* done) noexcept {
+    const int code = api().event_query(raw());
+    *done = code == abi::success;
+    return {code == abi::error_not_ready ? abi::success : code, "cuEventQuery"};
+}
+
+buffer::buffer(std::size_t bytes, kind k, std::uint64_t address) noexcept
+    : handle_(k == kind::device ? object_kind::device_memory : object_kind::host_memory, address),
+      bytes_(bytes), kind_(k) {}
+
+status buffer::create(std::size_t bytes, kind k, int device, std::unique_ptr<buffer>& out) {
+    abi::context context = nullptr;
+    if (const status s = choose_context(device, &context); !s.ok()) return s;
+    const current_context scope(context);
+    if (!scope.status().ok()) return scope.status();
+    std::uint64_t address = 0;
+    if (k == kind::device) {
+        if (const int code = api().mem_alloc(&address, bytes)) return {code, "cuMemAlloc"};
+    } else {
+        void* memory = nullptr;
+        const unsigned flags = abi::mem_host_alloc_portable | abi::mem_host_alloc_device_map;
+        if (const int code = api().mem_host_alloc(&memory, bytes, flags)) {
+            return {code, "cuMemHostAlloc"};
+        }
+        address = number(memory);
+    }
+    out.reset(new buffer(bytes, k, address));
+    return {};
+}
+
+status may_block() noexcept {
+    if (const status s = may_enter(); !s.ok()) return s;
+    abi::context context = nullptr;
+    const int code = api().ctx_get_current(&context);
+    if (code == abi::error_not_permitted) return refuse(misuse::in_host_function);
+    return {};
+}
+
+status sync_stream(stream_target target) noexcept {
+    if (const status s = may_block(); !s.ok()) return s;
+    const target_scope scope(target);
+    if (!scope.status().ok()) return scope.status();
+    const int code = api().stream_synchronize(target.handle);
+    if (code == abi::error_invalid_context && is_default_stream(target.handle)) {
+        return refuse(misuse::no_context);
+    }
+    return {code, "cuStreamSynchronize"};
+}
+
+status record_event(stream_target target, event& e) noexcept {
+    const work_scope scope(target);
+    if (!scope.status().ok()) return scope.status();
+    return {api().event_record(e.raw(), target.handle), "cuEventRecord"};
+}
+
+status wait_event(stream_target target, event& e) noexcept {
+    const work_scope scope(target);
+    if (!scope.status().ok()) return scope.status();
+    return {api().stream_wait_event(target.handle, e.raw(), abi::event_wait_default),
+            "cuStreamWaitEvent"};
+}
+
+status wait_stream(stream_target target, stream_target other) {
+    std::unique_ptr<event> marker;
+    {
+        const work_scope scope(other);
+        if (!scope.status().ok()) return scope.status();
+        if (const status s = event::create(other, marker); !s.ok()) return s;
+        if (const int code = api().event_record(marker->raw(), other.handle)) {
+            return {code, "cuEventRecord"};
+        }
+    }
+    return wait_event(target, *marker);
+}
+
+status copy(stream_target target, buffer& destination, buffer& source) noexcept {
+    const work_scope scope(target);
+    if (!scope.status().ok()) return scope.status();
+    return {api().memcpy_async(destination.raw(), source.raw(), source.size(), target.handle),
+            "cuMemcpyAsync"};
+}
+
+status fill(stream_target target, buffer& destination, unsigned char value) noexcept {
+    const work_scope scope(target);
+    if (!scope.status().ok()) return scope.status();
+    return {api().memset_d8_async(destination.raw(), value, destination.size(), target.handle),
+            "cuMemsetD8Async"};
+}
+
+}  // namespace hostlaunch::core

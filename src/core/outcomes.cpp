@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters on cache lines of their own by who writes them; sweeps walk the pool.
+#include "core/outcomes.hpp"
+
+#include "core/housekeeper.hpp"
+
+namespace hostlaunch::core {
+namespace {
+
+struct counters {
+    alignas(64) std::atomic<std::uint64_t> accepted{0};  // launching threads
+    alignas(64) std::atomic<std::uint64_t> ran{0};       // driver threads
+    std::atomic<std::uint64_t> raised{0};
+    alignas(64) std::atomic<std::uint64_t> abandoned{0};  // housekeeper and exit
+    std::atomic<std::uint64_t> dropped{0};
+};
+counters count;
+
+record_stack ended;
+std::atomic<bool (*)() noexcept> release_hook{nullptr};
+std::atomic<bool> release_retry{false};
+
+std::atomic<std::uint64_t>& counter_of(state outcome) noexcept {
+    switch (outcome) {
+        case state::ran: return count.ran;
+        case state::raised: return count.raised;
+        case state::abandoned: return count.abandoned;
+        default: return count.dropped;
+    }
+}
+
+template <class Use>
+void for_each_record(Use&& use) noexcept {
+    record_pool& pool = record_pool::instance();
+    const std::uint32_t size = pool.size();
+    for (std::uint32_t i = 0; i < size; ++i) {
+        record& r = pool.at(i);
+        const std::uint64_t word = r.word.load();
+        use(r, record::generation_of(word), record::state_of(word));
+    }
+}
+
+// Moves a record that nobody may release to `kept` and counts its outcome.
+bool keep(record& r, std::uint64_t generation, state from, state outcome) noexcept {
+    if (!r.move(generation, from, state::kept)) return false;
+    counter_of(outcome).fetch_add(1);
+    return true;
+}
+
+bool end_and_push(record& r, std::uint64_t generation, state from, state outcome) noexcept {
+    if (!r.move(generation, from, outcome)) return false;
+    counter_of(outcome).fetch_add(1);
+    ended.push(r);
+    return true;
+}
+
+bool is_as_is(const record& r) noexcept {
+    return r.kind.load(std::memory_order_relaxed) != record_kind::gated;
+}
+
+}  // namespace
+
+stats read_stats() noexcept {
+    stats s;
+    for_each_record([&s](record&, std::uint64_t, state now) {
+        switch (now) {
+            case state::pending: ++s.pending; break;
+            case state::running: ++s.running; break;
+            case state::ran:
+            case state::raised:
+            case state::abandoned:
+            case state::dropped: ++s.awaiting_release; break;
+            default: break;
+        }
+    });
+    s.accepted = count.accepted.load();
+    s.ran = count.ran.load();
+    s.raised = count.raised.load();
+    s.abandoned = count.abandoned.load();
+    s.dropped = count.dropped.load();
+    return s;
+}
+
+std::int64_t outstanding() noexcept {
+    // Ended ones first: a launch that ends meanwhile then counts as outstanding, not as less.
+    const std::uint64_t ended_count = count.ran.load() + count.raised.load() +
+                                      count.abandoned.load() + count.dropped.load();
+    return static_cast<std::int64_t>(count.accepted.load() - ended_count);
+}
+
+void count_accepted() noexcept { count.accepted.fetch_add(1); }
+
+bool finish(record& r, state outcome) noexcept {
+    return end_and_push(r, r.generation(), state::running, outcome);
+}
+
+void finish_as_is(record& r, state outcome) noexcept {
+    const std::uint64_t generation = r.generation();
+    if (outcome == state::ran) {
+        end_and_push(r, generation, state::pending, outcome);
+    } else {
+        keep(r, generation, state::pending, outcome);
+    }
+}
+
+void abandon_pending(abi::context failed) noexcept {
+    bool pushed = false;
+    for_each_record([&](record& r, std::uint64_t generation, state now) {
+        if (now != state::pending || is_as_is(r)) return;  // as-is ones are told by their events
+        if (r.context.load(std::memory_order_relaxed) != failed) return;
+        pushed |= end_and_push(r, generation, state::pending, state::abandoned);
+    });
+    if (pushed) request_release();
+}
+
+std::uint64_t drop_all() noexcept {
+    std::uint64_t dropped = 0;
+    for_each_record([&dropped](record& r, std::uint64_t generation, state now) {
+        bool done = false;
+        if (now == state::running || (now == state::pending && is_as_is(r))) {
+            done = keep(r, generation, now, state::dropped);
+        } else if (now == state::pending) {
+            done = end_and_push(r, generation, now, state::dropped);
+        }
+        dropped += done ? 1 : 0;
+    });
+    return dropped;
+}
+
+std::uint64_t unknown_code_pending() noexcept {
+    std::uint64_t pending = 0;
+    for_each_record([&pending](record& r, std::uint64_t, state now) {
+        const bool unknown = r.kind.load(std::memory_order_relaxed) == record_kind::as_is_unknown;
+        if (now == state::pending && unknown) ++pending;
+    });
+    return pending;
+}
+
+void drop_late(record& r, std::uint64_t generation) noexcept {
+    if (is_as_is(r)) {
+        keep(r, generation, state::pending, state::dropped);
+    } else {
+        end_and_push(r, generation, state::pending, state::dropped);
+    }
+}
+
+record_stack& to_release() noexcept { return ended; }
+
+void set_release_hook(bool (*hook)() noexcept) noexcept { release_hook.store(hook); }
+
+void request_release() noexcept {
+    auto* hook = release_hook.load(std::memory_order_acquire);
+    if (hook == nullptr || hook()) return;
+    release_retry.store(true);
+    housekeeper::wake_if_idle();
+}
+
+bool take_release_retry() noexcept { return release_retry.exchange(false); }
+bool release_retry_wanted() noexcept { return release_retry.load(); }
+
+void forget_outcomes() noexcept {
+    ended.forget();
+    release_retry.store(false);
+}
+
+}  // namespace hostlaunch::core

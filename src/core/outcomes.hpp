@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// One outcome for every launch: the counters, and the moves that end a launch.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/record_stack.hpp"
+
+namespace hostlaunch::core {
+
+// Counts since the process began. Each launch that the driver accepted ends as exactly one of ran,
+// raised, abandoned, dropped; until then it is pending or running.
+struct stats {
+    std::uint64_t accepted = 0;
+    std::uint64_t pending = 0;
+    std::uint64_t running = 0;
+    std::uint64_t ran = 0;
+    std::uint64_t raised = 0;
+    std::uint64_t abandoned = 0;
+    std::uint64_t dropped = 0;
+    std::uint64_t awaiting_release = 0;  // ended, payload not released yet
+};
+
+// Exact while nothing moves: the counters add up to `accepted`. Walks the pool; no lock.
+stats read_stats() noexcept;
+
+// Launches accepted and not ended, from two loads and without walking: may be off while they move.
+std::int64_t outstanding() noexcept;
+
+// Called by launching threads after the driver accepted.
+void count_accepted() noexcept;
+
+// Ends a running record with `outcome` (ran or raised) and pushes it for release; the caller must
+// not touch it afterwards. False if exit has given it up meanwhile: then its payload is left alone.
+bool finish(record& r, state outcome) noexcept;
+
+// Ends an as-is record: ran (pushed for release) or abandoned (kept).
+void finish_as_is(record& r, state outcome) noexcept;
+
+// Moves the pending launches of a failed context to abandoned; gated ones are pushed for release.
+void abandon_pending(abi::context failed) noexcept;
+
+// At exit: gated launches that have not started are dropped and pushed for release, running ones
+// and as-is ones are dropped and kept. Returns how many were dropped.
+std::uint64_t drop_all() noexcept;
+
+// How many launches of as-is code that may be Python in disguise have not ended. Walks the pool.
+std::uint64_t unknown_code_pending() noexcept;
+
+// Drops one launch that was accepted after exit had begun.
+void drop_late(record& r, std::uint64_t generation) noexcept;
+
+// Ended records whose payload may be released now.
+record_stack& to_release() noexcept;
+
+// Asks the language surface to drain to_release() soon. The surface sets the hook once; it returns
+// false if it cannot be asked now, and the housekeeper then asks again. Any thread.
+void set_release_hook(bool (*hook)() noexcept) noexcept;
+void request_release() noexcept;
+
+// True once a request failed; cleared by the call.
+bool take_release_retry() noexcept;
+bool release_retry_wanted() noexcept;
+
+// For the child of a fork.
+void forget_outcomes() noexcept;
+
+}  // namespace hostlaunch::core

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// One launch: a state word, what the housekeeper must know, and 64 bytes for the payload in place.
+//
+// The state word holds generation and state. A record is moved between states by exactly one party:
+//
+//            launch             driver accepted
+//   free ----------> launching ----------------> pending
+//    ^                 |   |                      |   |
+//    |  driver refused |   |   claim (the         |   |  abandonment, exit
+//    |<----------------+   +--- driver's call) ---+   |
+//    |                              |                 v
+//    |                              v             abandoned, dropped
+//    |                           running                |
+//    |        recycle               |  finish           |
+//    +---------------------- ran, raised <--------------+   (recycled alike, or kept)
+//
+// Invariants
+//  - Whoever moves a record out of launching or pending owns its payload from then on.
+//  - The driver is handed a token, not a pointer: index and generation. `recycle` advances the
+//    generation, so a token that was used or withdrawn never claims the record's next user.
+//  - Only pending records are swept: a refused launch is never counted as anything.
+//  - Record memory is never unmapped.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "driver/abi.hpp"
+
+namespace hostlaunch::core {
+
+enum class state : std::uint8_t {
+    free,
+    launching,  // being handed to the driver; its call may already come
+    pending,    // accepted, not started
+    running,
+    ran,        // the last four: ended, payload awaits release
+    raised,
+    abandoned,
+    dropped,
+    kept,       // ended; its payload stays to process end, since its function could still run
+};
+
+enum class record_kind : std::uint32_t {
+    gated,  // the driver calls our trampoline with a token
+    as_is,  // the driver calls foreign compiled code; an event behind it tells when it has run
+    as_is_unknown,  // as above, but the code may be Python in disguise: exit waits for it
+};
+
+using token = std::uint64_t;
+
+struct alignas(128) record {
+    static constexpr unsigned index_bits = 24;  // 16,777,216 records
+    static constexpr unsigned state_bits = 8;
+    static constexpr std::uint64_t last_generation = (std::uint64_t{1} << (64 - index_bits)) - 1;
+
+    // generation << 8 | state. Moves are sequentially consistent (the sweep at exit relies on it),
+    // plain stores release, loads acquire: they publish the fields below and the payload from the
+    // launching thread to the driver's thread and from there to the releaser.
+    std::atomic<std::uint64_t> word{0};
+    std::atomic<std::uint32_t> next{0};   // index + 1 of the next record in the list it is in
+    std::uint32_t index = 0;
+    // Written before `word` becomes launching, read by the housekeeper, which checks `word` after.
+    std::atomic<abi::context> context{nullptr};
+    std::atomic<abi::stream> stream{nullptr};
+    std::atomic<abi::event> event{nullptr};  // behind an as-is launch
+    std::atomic<std::uint32_t> launched_at{0};  // coarse milliseconds, see housekeeper.hpp
+    std::atomic<record_kind> kind{record_kind::gated};
+
+    alignas(64) std::byte payload[64];
+
+    static std::uint64_t make_word(std::uint64_t generation, state s) noexcept {
+        return generation << state_bits | static_cast<std::uint64_t>(s);
+    }
+    static state state_of(std::uint64_t word) noexcept { return static_cast<state>(word & 0xff); }
+    static std::uint64_t generation_of(std::uint64_t word) noexcept { return word >> state_bits; }
+
+    // The token of the current generation. requires: owned by the caller or launching.
+    token make_token() const noexcept {
+        return generation_of(word.load(std::memory_order_relaxed)) << index_bits | index;
+    }
+
+    // Moves from one state to another within a generation; false if it is in another state.
+    bool move(std::uint64_t generation, state from, state to) noexcept {
+        std::uint64_t expected = make_word(generation, from);
+        return word.compare_exchange_strong(expected, make_word(generation, to));
+    }
+
+    std::uint64_t generation() const noexcept {
+        return generation_of(word.load(std::memory_order_relaxed));
+    }
+};
+static_assert(sizeof(record) == 128);
+
+}  // namespace hostlaunch::core

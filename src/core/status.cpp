@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words for statuses: what was attempted, what the driver said, what to do.
+#include "core/status.hpp"
+
+#include "driver/driver.hpp"
+
+namespace hostlaunch::core {
+namespace {
+
+struct misuse_text {
+    misuse what;
+    const char* name;
+    const char* text;
+};
+
+constexpr misuse_text misuse_texts[] = {
+    {misuse::closed, "HOSTLAUNCH_ERROR_CLOSED", "it is closed"},
+    {misuse::capturing, "HOSTLAUNCH_ERROR_CAPTURING",
+     "the stream is capturing a graph, or a capture in progress forbids its use; the capture is left "
+     "as it was. Use a graph builder to add a host function to a graph"},
+    {misuse::in_host_function, "HOSTLAUNCH_ERROR_IN_HOST_FUNCTION",
+     "this would enter CUDA from inside a host function, which CUDA forbids (it can deadlock). "
+     "Signal another thread and call it there"},
+    {misuse::forked, "HOSTLAUNCH_ERROR_FORKED",
+     "this process was forked from one that had initialised the CUDA driver, and CUDA does not "
+     "survive a fork. Start the process with the 'spawn' or 'forkserver' method, or fork before "
+     "the first use of CUDA"},
+    {misuse::exiting, "HOSTLAUNCH_ERROR_EXITING",
+     "the interpreter is exiting: no further host functions are accepted"},
+    {misuse::no_context, "HOSTLAUNCH_ERROR_NO_CONTEXT",
+     "a default stream means the current context, and this thread has none. Make a device current "
+     "first (for example cuda.core Device(0).set_current(), torch.cuda.set_device(0) or "
+     "cupy.cuda.Device(0).use()), or use a created stream"},
+    {misuse::driver_unavailable, "HOSTLAUNCH_ERROR_DRIVER_UNAVAILABLE", "no usable CUDA driver"},
+};
+
+const misuse_text& find(int code) {
+    for (const misuse_text& entry : misuse_texts) {
+        if (static_cast<int>(entry.what) == code) return entry;
+    }
+    return misuse_texts[std::size(misuse_texts) - 1];
+}
+
+}  // namespace
+
+std::string status_name(int code) {
+    return code < 0 ? std::string(find(code).name) : driver::error_name(code);
+}
+
+error to_error(status s, const std::string& attempted) {
+    if (s.code < 0) {
+        const misuse_text& entry = find(s.code);
+        return {s.code, entry.name, attempted + ": " + entry.text};
+    }
+    const std::string name = driver::error_name(s.code);
+    const std::string text = driver::error_text(s.code);
+    std::string message = attempted + ": ";
+    if (s.call != nullptr) message += std::string(s.call) + " returned ";
+    message += name + " (" + std::to_string(s.code) + ")";
+    if (!text.empty()) message += ": " + text;
+    return {s.code, name, message};
+}
+
+void throw_if_failed(status s, const char* attempted) {
+    if (!s.ok()) throw to_error(s, attempted);
+}
+
+}  // namespace hostlaunch::core

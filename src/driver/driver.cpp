@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the driver library once per process and latches the outcome.
+#include "driver/driver.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "driver/load.hpp"
+#include "hostlaunch/error.hpp"
+
+namespace hostlaunch::driver {
+namespace {
+
+// Never destroyed: driver threads may look at it while the process exits.
+struct choice {
+    std::once_flag once;
+    library lib;
+    attempt how;
+    std::atomic<const library*> ready{nullptr};  // release in choose(), acquire in the readers
+};
+
+choice& the_choice() {
+    static choice& c = *new choice;
+    return c;
+}
+
+std::atomic<const table*> table_in_use{nullptr};
+
+attempt choose_auto(library& lib) {
+    attempt cuda = open_library("libcuda.so.1", lib);
+    if (cuda.how == attempt::outcome::ready || cuda.how == attempt::outcome::failed) return cuda;
+    library embedded;
+    attempt second = open_library(embedded_library_path(), embedded);
+    if (second.how != attempt::outcome::ready) {
+        second.reason = cuda.reason + ", and the embedded driver failed: " + second.reason;
+        return second;
+    }
+    embedded.fallback_reason = cuda.how == attempt::outcome::absent
+                                   ? "no NVIDIA driver library (libcuda.so.1) was found"
+                                   : cuda.reason;
+    lib = std::move(embedded);
+    return second;
+}
+
+void choose(choice& c) {
+    const char* setting = std::getenv("HOSTLAUNCH_DRIVER");
+    const std::string wanted = setting == nullptr || *setting == '\0' ? "auto" : setting;
+    if (wanted == "auto") {
+        c.how = choose_auto(c.lib);
+    } else if (wanted == "cuda") {
+        c.how = open_library("libcuda.so.1", c.lib);
+    } else if (wanted == "embedded") {
+        c.how = open_library(embedded_library_path(), c.lib);
+    } else if (wanted.find('/') != std::string::npos) {
+        c.how = open_library(wanted, c.lib);
+    } else {
+        c.how.code = static_cast<int>(misuse::driver_unavailable);
+        c.how.reason = "HOSTLAUNCH_DRIVER is '" + wanted +
+                       "'; it must be auto, cuda, embedded, or a path that contains a '/'";
+    }
+    if (c.how.how == attempt::outcome::ready) {
+        table_in_use.store(&c.lib.fn, std::memory_order_release);
+        c.ready.store(&c.lib, std::memory_order_release);
+    }
+}
+
+}  // namespace
+
+const library& load() {
+    choice& c = the_choice();
+    if (const library* lib = c.ready.load(std::memory_order_acquire)) return *lib;
+    std::call_once(c.once, [&c] { choose(c); });
+    if (c.how.how != attempt::outcome::ready) {
+        const std::string name = c.how.code > 0 ? error_name(c.how.code)
+                                                : std::string("HOSTLAUNCH_ERROR_DRIVER_UNAVAILABLE");
+        throw error(c.how.code, name, "no usable CUDA driver: " + c.how.reason);
+    }
+    return c.lib;
+}
+
+bool is_loaded() noexcept { return table_in_use.load(std::memory_order_acquire) != nullptr; }
+
+const table& api() noexcept { return *table_in_use.load(std::memory_order_acquire); }
+
+std::string error_name(result code) {
+    const char* name = nullptr;
+    if (is_loaded() && api().get_error_name(code, &name) == success && name != nullptr) return name;
+    if (code == error_stub_library) return "CUDA_ERROR_STUB_LIBRARY";
+    if (code == error_no_device) return "CUDA_ERROR_NO_DEVICE";
+    return "CUDA_ERROR_" + std::to_string(code);
+}
+
+std::string error_text(result code) {
+    const char* text = nullptr;
+    if (is_loaded() && api().get_error_string(code, &text) == success && text != nullptr) return text;
+    return {};
+}
+
+}  // namespace hostlaunch::driver

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA driver as a table of functions from a library that is chosen and loaded at run time.
+//
+// Threads: `load` may be called from any thread; the first call does the work, the others wait for
+// it without any other lock. `api` is a plain load. A failure is latched: it is told again, with
+// its reason, by every later call. The library is never unloaded.
+#pragma once
+
+#include <string>
+
+#include "driver/abi.hpp"
+
+namespace hostlaunch::driver {
+
+using namespace abi;  // the signatures in entries.def use its names
+
+struct table {
+#define HOSTLAUNCH_DRIVER_ENTRY(field, name, version, need, params) result(*field) params;
+#include "driver/entries.def"
+#undef HOSTLAUNCH_DRIVER_ENTRY
+};
+
+enum class kind { cuda, embedded };
+
+struct library {
+    table fn;
+    kind which = kind::cuda;
+    int version = 0;              // as cuDriverGetVersion tells it, 13000 for CUDA 13.0
+    std::string path;             // of the file that was loaded
+    std::string fallback_reason;  // why `auto` took the embedded driver, empty if it did not
+};
+
+// The chosen and initialised driver. Throws hostlaunch::error if there is none.
+// Reads HOSTLAUNCH_DRIVER on the first call: "auto" (or unset), "cuda", "embedded" or a path.
+const library& load();
+
+// True once `load` has succeeded: the driver is initialised in this process.
+bool is_loaded() noexcept;
+
+// The functions of the loaded driver. requires: is_loaded().
+const table& api() noexcept;
+
+// The driver's name of a result, or "CUDA_ERROR_<number>" where it knows none.
+std::string error_name(result code);
+
+// The driver's one-line description of a result; empty where it has none.
+std::string error_text(result code);
+
+}  // namespace hostlaunch::driver

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a driver library by name, resolves every entry through cuGetProcAddress and calls cuInit.
+#include "driver/load.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "hostlaunch/error.hpp"
+
+namespace hostlaunch::driver {
+namespace {
+
+constexpr const char* embedded_file = "libhostlaunch_embedded.so";
+
+// Stands in for an entry that the library does not have, so that no call is ever a null call.
+template <class... Args>
+result missing(Args...) {
+    return error_not_supported;
+}
+
+template <class... Args>
+void set_missing(result (*&field)(Args...)) {
+    field = &missing<Args...>;
+}
+
+template <class Function>
+void set_found(Function& field, void* address) {
+    static_assert(sizeof(Function) == sizeof(void*));
+    std::memcpy(&field, &address, sizeof address);
+}
+
+attempt failure(result code, std::string reason) {
+    return {attempt::outcome::failed, code, std::move(reason)};
+}
+
+attempt unusable(std::string reason) {
+    return failure(static_cast<int>(misuse::driver_unavailable), std::move(reason));
+}
+
+std::string path_of(void* handle, const std::string& fallback) {
+    link_map* map = nullptr;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr &&
+        map->l_name != nullptr && map->l_name[0] != '\0') {
+        return map->l_name;
+    }
+    return fallback;
+}
+
+// The name of a required entry that the library lacks, or null.
+const char* resolve(get_proc_address_fn get, table& fn) {
+    const char* lacking = nullptr;
+#define HOSTLAUNCH_DRIVER_ENTRY(field, name, version, need, params)                           \
+    {                                                                                         \
+        constexpr bool required = std::string_view(#need) == "required";                      \
+        void* address = nullptr;                                                              \
+        const result code = get(#name, &address, version, 0, nullptr);                        \
+        if (code == success && address != nullptr) {                                          \
+            set_found(fn.field, address);                                                     \
+        } else {                                                                              \
+            set_missing(fn.field);                                                            \
+            if (required && lacking == nullptr) lacking = #name;                              \
+        }                                                                                     \
+    }
+#include "driver/entries.def"
+#undef HOSTLAUNCH_DRIVER_ENTRY
+    return lacking;
+}
+
+attempt stub_library(const std::string& path) {
+    return failure(error_stub_library,
+                   path + " is the CUDA toolkit's stub library, made for linking only; take its "
+                          "folder off the library path so that the NVIDIA driver's libcuda.so.1 "
+                          "is found");
+}
+
+attempt initialise(library& out) {
+    const result code = out.fn.init(0);
+    if (code == error_stub_library) return stub_library(out.path);
+    int count = 0;
+    if (code == error_no_device ||
+        (code == success && out.fn.device_get_count(&count) == success && count == 0)) {
+        return {attempt::outcome::no_device, error_no_device, out.path + " finds no CUDA device"};
+    }
+    if (code != success) {
+        const char* name = nullptr;
+        if (out.fn.get_error_name(code, &name) != success || name == nullptr) name = "an error";
+        return failure(code, "cuInit of " + out.path + " returned " + name + " (" +
+                                 std::to_string(code) + ")");
+    }
+    out.fn.driver_get_version(&out.version);
+    return {attempt::outcome::ready, success, {}};
+}
+
+}  // namespace
+
+attempt open_library(const std::string& name, library& out) {
+    dlerror();
+    // RTLD_NODELETE: driver threads outlive every owner of a handle.
+    void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (handle == nullptr) {
+        const char* text = dlerror();
+        const std::string why = text != nullptr ? text : "dlopen failed";
+        // The loader names the file that it could not find: ours, or one that ours needs.
+        if (why.starts_with(name + ": cannot open shared object file: No such file")) {
+            return {attempt::outcome::absent, static_cast<int>(misuse::driver_unavailable),
+                    "there is no library " + name};
+        }
+        return unusable("loading " + name + " failed: " + why);
+    }
+    out.path = path_of(handle, name);
+    out.which = dlsym(handle, "hostlaunch_embedded_reset") != nullptr ? kind::embedded : kind::cuda;
+
+    get_proc_address_fn get = nullptr;
+    set_found(get, dlsym(handle, "cuGetProcAddress_v2"));
+    if (get == nullptr) {
+        return unusable(out.path +
+                        " has no cuGetProcAddress_v2: a driver of CUDA 12.0 or later is needed");
+    }
+    void* probe = nullptr;
+    if (get("cuInit", &probe, 2000, 0, nullptr) == error_stub_library) {
+        return stub_library(out.path);
+    }
+    if (const char* lacking = resolve(get, out.fn)) {
+        return unusable(out.path + " lacks " + lacking);
+    }
+    return initialise(out);
+}
+
+std::string embedded_library_path() {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<void*>(&embedded_library_path), &info) != 0 &&
+        info.dli_fname != nullptr) {
+        const std::string self = info.dli_fname;
+        const auto slash = self.rfind('/');
+        const std::string beside =
+            (slash == std::string::npos ? std::string("./") : self.substr(0, slash + 1)) +
+            embedded_file;
+        if (access(beside.c_str(), R_OK) == 0) return beside;
+    }
+#ifdef HOSTLAUNCH_EMBEDDED_BUILD_PATH
+    if (access(HOSTLAUNCH_EMBEDDED_BUILD_PATH, R_OK) == 0) return HOSTLAUNCH_EMBEDDED_BUILD_PATH;
+#endif
+    return embedded_file;
+}
+
+}  // namespace hostlaunch::driver

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening one driver library: from a file name to a checked table of functions.
+#pragma once
+
+#include <string>
+
+#include "driver/driver.hpp"
+
+namespace hostlaunch::driver {
+
+// What became of one attempt. `code` is 0, a CUresult, or a negative hostlaunch::misuse.
+struct attempt {
+    enum class outcome { ready, absent, no_device, failed };
+    outcome how = outcome::failed;
+    result code = success;
+    std::string reason;  // one sentence, empty if ready
+};
+
+// Opens `name`, fills `out` and initialises the driver (cuInit).
+//   absent: there is no such library; no_device: it says that there is no device;
+//   failed: it is there but unusable, the toolkit's stub library included.
+attempt open_library(const std::string& name, library& out);
+
+// Where the embedded driver's library lies: beside the object that this code is part of, else the
+// place in the build tree, else its bare name, for the loader's own search.
+std::string embedded_library_path();
+
+}  // namespace hostlaunch::driver

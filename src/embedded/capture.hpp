@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stream capture: what is recorded instead of run, and which calls a capture forbids.
+//
+// requires the driver's mutex everywhere. The rules are those of the CUDA programming guide, where
+// h200.md measured nothing else.
+#pragma once
+
+#include "embedded/driver.hpp"
+
+namespace hostlaunch::embedded {
+
+// Runs the work in stream order, or records it if the stream is capturing.
+result enqueue(lock& held, stream_state& s, const work& what);
+
+// Events in streams, capturing or not.
+result record_event(lock& held, stream_state& s, event_state& e, bool external);
+result wait_event(lock& held, stream_state& s, event_state& e, bool external);
+
+result begin_capture(stream_state& s, capture_mode mode);
+result end_capture(stream_state& s, graph* out);
+
+// NONE for a stream that does not capture; IMPLICIT for the legacy stream while a blocking stream
+// of its context captures, which leaves that capture alone.
+result capture_status_of(const stream_state& s, capture_status& status);
+
+// The stream goes away in the middle of a capture, or takes no part in one.
+void abandon_capture(stream_state& s);
+
+// Each returns `success` if no capture forbids the call; else the captures in its way become
+// invalid.
+result refuse_unsafe();                        // by the mode table; allocation, say
+result refuse_legacy(const context_state& ctx);     // use of the legacy stream
+result refuse_wait(const stream_state& s);     // synchronising with or querying a stream
+result refuse_context_wait(const context_state& ctx);
+result refuse_event_wait(const event_state& e);
+
+void destroy_graph(graph_state& g);
+bool is_being_captured(const graph_state& g);
+
+}  // namespace hostlaunch::embedded

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one door: every exported entry point runs its body through `enter`.
+//
+// The fast path is a counter, one load and one thread-local flag. Everything else (not initialised,
+// forked, exiting, sticky, inside a host function, knobs) goes through `admit`.
+#pragma once
+
+#include <cstdint>
+#include <new>
+#include <type_traits>
+
+#include "embedded/knobs.hpp"
+#include "embedded/process.hpp"
+#include "embedded/thread.hpp"
+
+namespace hostlaunch::embedded {
+
+enum entry_traits : unsigned {
+    none = 0,
+    early = 1,               // works before cuInit, after exit began and in a forked child
+    own_errors = 2,          // finds out about a sticky error itself, or never reports one
+    releases = 4,            // does its work in spite of a sticky error, then reports it
+    in_host = 8,             // works inside a host function
+    accepts_after_fork = 16, // returns SUCCESS in a forked child, and does nothing
+    starts = 32,             // works before cuInit
+};
+
+struct entry_description {
+    const char* symbol;
+    const char* base;
+    int version;  // the first CUDA version with this ABI
+    unsigned traits;
+    void* function;
+};
+
+extern const entry_description entries[entry_count];
+
+// The first entry with the same base name: what knobs and counters are indexed by.
+entry_id base_of(entry_id id);
+// Accepts base names and exported symbols; entry_id::count if there is none.
+entry_id find_base(const char* name);
+
+// A call that `admit` let through; `leave` completes its line in the log.
+struct admission {
+    bool admitted = true;
+    bool reports_sticky = false;
+    result answer = success;  // if not admitted
+    int log_index = -1;
+};
+
+// May block (holds) and calls the entry check. Holds no lock when it returns.
+admission admit(entry_id id, const std::uint64_t* arguments, unsigned count);
+result leave(entry_id id, const admission& a, result answer);
+
+template <class T>
+std::uint64_t argument_bits(T value) {
+    if constexpr (std::is_pointer_v<T>) {
+        return reinterpret_cast<std::uintptr_t>(value);
+    } else {
+        return static_cast<std::uint64_t>(value);
+    }
+}
+
+// No exception but forced unwinding crosses the C boundary.
+template <class Body>
+result guarded(Body& body) {
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        return error_out_of_memory;
+    }
+}
+
+template <class Body, class... Arguments>
+result enter(entry_id id, Body body, Arguments... arguments) {
+    call_counts[static_cast<unsigned>(id)].fetch_add(1, std::memory_order_relaxed);
+    if (attention_bits.load(std::memory_order_acquire) == 0 && !inside_host_function()) [[likely]] {
+        return guarded(body);
+    }
+    const std::uint64_t bits[sizeof...(arguments) + 1] = {argument_bits(arguments)..., 0};
+    const admission a = admit(id, bits, sizeof...(arguments));
+    return leave(id, a, a.admitted ? guarded(body) : a.answer);
+}
+
+}  // namespace hostlaunch::embedded

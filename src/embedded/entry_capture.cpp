@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry points about stream capture, and what there is of graphs: their end and their nodes.
+#include <algorithm>
+
+#include "embedded/capture.hpp"
+#include "embedded/contexts.hpp"
+#include "embedded/entry.hpp"
+
+namespace hostlaunch::embedded {
+
+namespace {
+
+bool is_mode(capture_mode mode) {
+    return mode == capture_mode::global || mode == capture_mode::thread_local_mode ||
+           mode == capture_mode::relaxed;
+}
+
+template <class Body>
+result with_stream(stream s, Body body) {
+    const lock held(the_driver().mutex);
+    result why;
+    stream_state* found = find_stream(s, why);
+    return found == nullptr ? why : body(*found);
+}
+
+struct capture_info {
+    capture_status* status = nullptr;
+    std::uint64_t* id = nullptr;
+    graph* built = nullptr;
+    const graph_node** tips = nullptr;
+    const void** edges = nullptr;
+    std::size_t* count = nullptr;
+};
+
+// The array stays valid until the next call that shows the stream's dependencies.
+void show_tips(stream_state& s, const capture_info& out) {
+    s.tips_shown.clear();
+    for (const node_state* tip : s.tips) {
+        s.tips_shown.push_back(tip->handle);
+    }
+    if (out.tips != nullptr) {
+        *out.tips = s.tips_shown.data();
+    }
+    if (out.edges != nullptr) {
+        *out.edges = nullptr;  // no edge carries data
+    }
+    if (out.count != nullptr) {
+        *out.count = s.tips_shown.size();
+    }
+}
+
+result get_info(stream handle, const capture_info& out) {
+    return with_stream(handle, [&](stream_state& s) {
+        capture_status status;
+        const result answer = capture_status_of(s, status);
+        if (out.status == nullptr) {
+            return error_invalid_value;
+        }
+        *out.status = status;
+        if (answer != success || status != capture_status::active) {
+            return answer;
+        }
+        if (out.id != nullptr) {
+            *out.id = s.capture->id;
+        }
+        if (out.built != nullptr) {
+            *out.built = s.capture->built->handle;
+        }
+        show_tips(s, out);
+        return success;
+    });
+}
+
+result get_nodes(graph g, graph_node* nodes, std::size_t* count) {
+    const lock held(the_driver().mutex);
+    result why;
+    const graph_state* found = find_graph(g, why);
+    if (found == nullptr || count == nullptr) {
+        return error_invalid_value;
+    }
+    if (nodes == nullptr) {
+        *count = found->nodes.size();
+        return success;
+    }
+    const std::size_t given = std::min(*count, found->nodes.size());
+    for (std::size_t i = 0; i < *count; ++i) {
+        nodes[i] = i < given ? found->nodes[i]->handle : nullptr;
+    }
+    *count = given;
+    return success;
+}
+
+}  // namespace
+
+result cuStreamIsCapturing(stream s, capture_status* status) {
+    return enter(
+        entry_id::cuStreamIsCapturing,
+        [&] {
+            return with_stream(s, [&](const stream_state& found) {
+                return status == nullptr ? error_invalid_value : capture_status_of(found, *status);
+            });
+        },
+        s, status);
+}
+
+result cuStreamBeginCapture_v2(stream s, capture_mode mode) {
+    return enter(
+        entry_id::cuStreamBeginCapture_v2,
+        [&] {
+            return with_stream(s, [&](stream_state& found) {
+                return is_mode(mode) ? begin_capture(found, mode) : error_invalid_value;
+            });
+        },
+        s, mode);
+}
+
+result cuStreamEndCapture(stream s, graph* out) {
+    return enter(
+        entry_id::cuStreamEndCapture,
+        [&] {
+            return with_stream(s, [&](stream_state& found) { return end_capture(found, out); });
+        },
+        s, out);
+}
+
+result cuStreamGetCaptureInfo(stream s, capture_status* status, std::uint64_t* id) {
+    return enter(
+        entry_id::cuStreamGetCaptureInfo,
+        [&] { return get_info(s, {.status = status, .id = id}); }, s, status, id);
+}
+
+result cuStreamGetCaptureInfo_v2(stream s, capture_status* status, std::uint64_t* id, graph* out,
+                                 const graph_node** deps, std::size_t* count) {
+    return enter(
+        entry_id::cuStreamGetCaptureInfo_v2,
+        [&] {
+            return get_info(
+                s, {.status = status, .id = id, .built = out, .tips = deps, .count = count});
+        },
+        s, status, id, out, deps, count);
+}
+
+result cuStreamGetCaptureInfo_v3(stream s, capture_status* status, std::uint64_t* id, graph* out,
+                                 const graph_node** deps, const void** edges, std::size_t* count) {
+    return enter(
+        entry_id::cuStreamGetCaptureInfo_v3,
+        [&] {
+            return get_info(s, {.status = status,
+                                .id = id,
+                                .built = out,
+                                .tips = deps,
+                                .edges = edges,
+                                .count = count});
+        },
+        s, status, id, out, deps, edges, count);
+}
+
+result cuThreadExchangeStreamCaptureMode(capture_mode* mode) {
+    return enter(
+        entry_id::cuThreadExchangeStreamCaptureMode,
+        [&] {
+            if (mode == nullptr || !is_mode(*mode)) {
+                return error_invalid_value;
+            }
+            std::swap(*mode, this_thread().mode);
+            return success;
+        },
+        mode);
+}
+
+result cuGraphDestroy(graph g) {
+    return enter(
+        entry_id::cuGraphDestroy,
+        [&] {
+            const lock held(the_driver().mutex);
+            result why;
+            graph_state* found = find_graph(g, why);
+            if (found == nullptr || is_being_captured(*found)) {
+                return error_invalid_value;
+            }
+            destroy_graph(*found);
+            return success;
+        },
+        g);
+}
+
+result cuGraphGetNodes(graph g, graph_node* nodes, std::size_t* count) {
+    return enter(
+        entry_id::cuGraphGetNodes, [&] { return get_nodes(g, nodes, count); }, g, nodes, count);
+}
+
+}  // namespace hostlaunch::embedded

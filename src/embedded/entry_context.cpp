@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry points about contexts: primary ones, created ones, and which is current.
+#include "embedded/capture.hpp"
+#include "embedded/contexts.hpp"
+#include "embedded/entry.hpp"
+#include "embedded/limits.hpp"
+
+namespace hostlaunch::embedded {
+
+namespace {
+
+device_state* find_device(device dev) {
+    auto& devices = the_driver().devices;
+    const bool known = dev >= 0 && static_cast<std::size_t>(dev) < devices.size();
+    return known ? &devices[static_cast<std::size_t>(dev)] : nullptr;
+}
+
+result retain_primary(context* out, device dev) {
+    const lock held(the_driver().mutex);
+    device_state* d = find_device(dev);
+    if (out == nullptr || d == nullptr) {
+        return out == nullptr ? error_invalid_value : error_invalid_device;
+    }
+    if (d->primary == nullptr) {
+        d->primary = &create_context(dev, 0, true);
+    }
+    ++d->retained;
+    *out = d->primary->handle;
+    return success;
+}
+
+void end_primary(lock& held, device_state& d) {
+    if (context_state* ctx = d.primary; ctx != nullptr && destroy_context(held, *ctx)) {
+        d.primary = nullptr;
+    }
+}
+
+result release_primary(device dev) {
+    lock held(the_driver().mutex);
+    device_state* d = find_device(dev);
+    if (d == nullptr) {
+        return error_invalid_device;
+    }
+    if (d->retained == 0) {
+        return error_invalid_context;
+    }
+    if (--d->retained == 0) {
+        end_primary(held, *d);
+    }
+    return success;
+}
+
+result reset_primary(device dev) {
+    lock held(the_driver().mutex);
+    device_state* d = find_device(dev);
+    if (d == nullptr) {
+        return error_invalid_device;
+    }
+    end_primary(held, *d);
+    return success;
+}
+
+result make_context(context* out, unsigned flags, device dev) {
+    const lock held(the_driver().mutex);
+    if (out == nullptr || find_device(dev) == nullptr) {
+        return out == nullptr ? error_invalid_value : error_invalid_device;
+    }
+    auto& stack = this_thread().current;
+    stack.reserve(stack.size() + 1);
+    stack.push_back(create_context(dev, flags, false).handle);
+    *out = stack.back();
+    return success;
+}
+
+result end_context(context handle) {
+    lock held(the_driver().mutex);
+    result why;
+    context_state* ctx = find_context(handle, why);
+    if (ctx == nullptr || ctx->is_primary) {
+        return ctx == nullptr && why == error_context_is_destroyed ? why : error_invalid_context;
+    }
+    if (!destroy_context(held, *ctx)) {
+        return error_context_is_destroyed;
+    }
+    auto& stack = this_thread().current;
+    if (!stack.empty() && stack.back() == handle) {
+        stack.pop_back();
+    }
+    return success;
+}
+
+// Contexts that are gone may stay current; what uses them then says CONTEXT_IS_DESTROYED.
+result check_context(context handle) {
+    const lock held(the_driver().mutex);
+    result why = success;
+    find_context(handle, why);
+    return why == error_invalid_handle ? error_invalid_context : why;
+}
+
+result synchronize(context_state* (*find)(context, result&), context handle) {
+    lock held(the_driver().mutex);
+    result why;
+    context_state* ctx = find(handle, why);
+    if (ctx == nullptr) {
+        return why;
+    }
+    const result refused = refuse_context_wait(*ctx);
+    return refused != success ? refused : wait_for_context(held, *ctx);
+}
+
+context_state* given_or_current(context handle, result& why) {
+    return handle != nullptr ? find_context(handle, why) : current_context(why);
+}
+
+result device_of(device* out, context handle) {
+    const lock held(the_driver().mutex);
+    result why;
+    const context_state* ctx = given_or_current(handle, why);
+    if (ctx == nullptr || out == nullptr) {
+        return ctx == nullptr ? why : error_invalid_value;
+    }
+    *out = ctx->dev;
+    return success;
+}
+
+}  // namespace
+
+result cuDevicePrimaryCtxRetain(context* out, device dev) {
+    return enter(
+        entry_id::cuDevicePrimaryCtxRetain, [&] { return retain_primary(out, dev); }, out, dev);
+}
+
+result cuDevicePrimaryCtxRelease_v2(device dev) {
+    return enter(
+        entry_id::cuDevicePrimaryCtxRelease_v2, [&] { return release_primary(dev); }, dev);
+}
+
+result cuDevicePrimaryCtxReset_v2(device dev) {
+    return enter(entry_id::cuDevicePrimaryCtxReset_v2, [&] { return reset_primary(dev); }, dev);
+}
+
+result cuDevicePrimaryCtxGetState(device dev, unsigned* flags, int* active) {
+    return enter(
+        entry_id::cuDevicePrimaryCtxGetState,
+        [&] {
+            const lock held(the_driver().mutex);
+            const device_state* d = find_device(dev);
+            if (d == nullptr || flags == nullptr || active == nullptr) {
+                return d == nullptr ? error_invalid_device : error_invalid_value;
+            }
+            *flags = d->primary != nullptr ? d->primary->flags : 0;
+            *active = d->primary != nullptr ? 1 : 0;
+            return success;
+        },
+        dev, flags, active);
+}
+
+result cuCtxCreate_v2(context* out, unsigned flags, device dev) {
+    return enter(
+        entry_id::cuCtxCreate_v2, [&] { return make_context(out, flags, dev); }, out, flags, dev);
+}
+
+result cuCtxCreate_v4(context* out, void* params, unsigned flags, device dev) {
+    return enter(
+        entry_id::cuCtxCreate_v4,
+        [&] {
+            return params != nullptr ? error_not_supported : make_context(out, flags, dev);
+        },
+        out, params, flags, dev);
+}
+
+result cuCtxDestroy_v2(context ctx) {
+    return enter(entry_id::cuCtxDestroy_v2, [&] { return end_context(ctx); }, ctx);
+}
+
+result cuCtxGetCurrent(context* out) {
+    return enter(
+        entry_id::cuCtxGetCurrent,
+        [&] {
+            if (out == nullptr) {
+                return error_invalid_value;
+            }
+            const auto& stack = this_thread().current;
+            *out = stack.empty() ? nullptr : stack.back();
+            return success;
+        },
+        out);
+}
+
+result cuCtxSetCurrent(context ctx) {
+    return enter(
+        entry_id::cuCtxSetCurrent,
+        [&] {
+            auto& stack = this_thread().current;
+            if (ctx == nullptr) {
+                if (!stack.empty()) {
+                    stack.pop_back();
+                }
+                return success;
+            }
+            const result checked = check_context(ctx);
+            if (checked != success) {
+                return checked;
+            }
+            if (stack.empty()) {
+                stack.push_back(ctx);
+            }
+            stack.back() = ctx;
+            return success;
+        },
+        ctx);
+}
+
+result cuCtxPushCurrent_v2(context ctx) {
+    return enter(
+        entry_id::cuCtxPushCurrent_v2,
+        [&] {
+            const result checked = check_context(ctx);
+            if (checked == success) {
+                this_thread().current.push_back(ctx);
+            }
+            return checked;
+        },
+        ctx);
+}
+
+result cuCtxPopCurrent_v2(context* out) {
+    return enter(
+        entry_id::cuCtxPopCurrent_v2,
+        [&] {
+            auto& stack = this_thread().current;
+            if (stack.empty()) {
+                return error_invalid_context;
+            }
+            if (out != nullptr) {
+                *out = stack.back();
+            }
+            stack.pop_back();
+            return success;
+        },
+        out);
+}
+
+result cuCtxGetDevice(device* out) {
+    return enter(entry_id::cuCtxGetDevice, [&] { return device_of(out, nullptr); }, out);
+}
+
+result cuCtxGetDevice_v2(device* out, context ctx) {
+    return enter(entry_id::cuCtxGetDevice_v2, [&] { return device_of(out, ctx); }, out, ctx);
+}
+
+result cuCtxGetApiVersion(context ctx, unsigned* version) {
+    return enter(
+        entry_id::cuCtxGetApiVersion,
+        [&] {
+            constexpr unsigned api_version = 3020;
+            const lock held(the_driver().mutex);
+            result why;
+            if (given_or_current(ctx, why) == nullptr || version == nullptr) {
+                return version == nullptr ? error_invalid_value : why;
+            }
+            *version = api_version;
+            return success;
+        },
+        ctx, version);
+}
+
+result cuCtxSynchronize() {
+    return enter(entry_id::cuCtxSynchronize, [&] { return synchronize(given_or_current, nullptr); });
+}
+
+result cuCtxSynchronize_v2(context ctx) {
+    return enter(
+        entry_id::cuCtxSynchronize_v2, [&] { return synchronize(given_or_current, ctx); }, ctx);
+}
+
+result cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+    return enter(
+        entry_id::cuCtxGetStreamPriorityRange,
+        [&] {
+            const lock held(the_driver().mutex);
+            result why;
+            if (current_context(why) == nullptr) {
+                return why;
+            }
+            if (least != nullptr) {
+                *least = least_priority;
+            }
+            if (greatest != nullptr) {
+                *greatest = greatest_priority;
+            }
+            return success;
+        },
+        least, greatest);
+}
+
+}  // namespace hostlaunch::embedded

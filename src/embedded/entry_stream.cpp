@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry points about streams.
+#include <algorithm>
+
+#include "embedded/capture.hpp"
+#include "embedded/contexts.hpp"
+#include "embedded/entry.hpp"
+#include "embedded/limits.hpp"
+
+namespace hostlaunch::embedded {
+
+namespace {
+
+result make_stream(stream* out, unsigned flags, int priority) {
+    const lock held(the_driver().mutex);
+    result why;
+    context_state* ctx = current_context(why);
+    if (ctx == nullptr) {
+        return why;
+    }
+    if (out == nullptr || (flags & ~stream_non_blocking) != 0) {
+        return error_invalid_value;
+    }
+    const int clamped = std::clamp(priority, greatest_priority, least_priority);
+    *out = create_stream(*ctx, flags, clamped).handle;
+    return success;
+}
+
+bool is_token(stream s) {
+    return s == nullptr || s == stream_legacy || s == stream_per_thread;
+}
+
+result end_stream(stream s) {
+    const lock held(the_driver().mutex);
+    if (is_token(s)) {
+        return error_invalid_handle;
+    }
+    result why;
+    stream_state* found = find_stream(s, why);
+    if (found == nullptr) {
+        the_driver().handles.forget_orphan(handle_kind::stream, handle_bits(s));
+        return why;
+    }
+    destroy_stream(*found);
+    return success;
+}
+
+// Runs `body(stream_state&)` with the mutex held, or says why there is no such stream.
+template <class Body>
+result with_stream(stream s, Body body) {
+    const lock held(the_driver().mutex);
+    result why;
+    stream_state* found = find_stream(s, why);
+    return found == nullptr ? why : body(*found);
+}
+
+template <class Out, class Read>
+result read_from_stream(stream s, Out* out, Read read) {
+    return with_stream(s, [&](const stream_state& found) {
+        if (out == nullptr) {
+            return error_invalid_value;
+        }
+        *out = read(found);
+        return success;
+    });
+}
+
+result synchronize(stream s) {
+    lock held(the_driver().mutex);
+    result why;
+    stream_state* found = find_stream(s, why);
+    if (found == nullptr) {
+        return why;
+    }
+    const result refused = refuse_wait(*found);
+    return refused != success ? refused : wait_for_stream(held, *found);
+}
+
+result query(stream s) {
+    return with_stream(s, [](const stream_state& found) {
+        const result refused = refuse_wait(found);
+        if (refused != success) {
+            return refused;
+        }
+        return is_complete(found) ? success : error_not_ready;
+    });
+}
+
+result wait_for_event_in_stream(stream s, event e, unsigned flags) {
+    constexpr unsigned external = 1;  // CU_EVENT_WAIT_EXTERNAL
+    lock held(the_driver().mutex);
+    result why;
+    stream_state* found = find_stream(s, why);
+    event_state* awaited = found == nullptr ? nullptr : find_event(e, why);
+    if (awaited == nullptr) {
+        return why;
+    }
+    if ((flags & ~external) != 0 || (flags != 0 && found->capture == nullptr)) {
+        return error_invalid_value;
+    }
+    return wait_event(held, *found, *awaited, flags == external);
+}
+
+}  // namespace
+
+result cuStreamCreate(stream* out, unsigned flags) {
+    return enter(entry_id::cuStreamCreate, [&] { return make_stream(out, flags, 0); }, out, flags);
+}
+
+result cuStreamCreateWithPriority(stream* out, unsigned flags, int priority) {
+    return enter(
+        entry_id::cuStreamCreateWithPriority, [&] { return make_stream(out, flags, priority); },
+        out, flags, priority);
+}
+
+result cuStreamDestroy_v2(stream s) {
+    return enter(entry_id::cuStreamDestroy_v2, [&] { return end_stream(s); }, s);
+}
+
+result cuStreamSynchronize(stream s) {
+    return enter(entry_id::cuStreamSynchronize, [&] { return synchronize(s); }, s);
+}
+
+result cuStreamQuery(stream s) {
+    return enter(entry_id::cuStreamQuery, [&] { return query(s); }, s);
+}
+
+result cuStreamGetCtx(stream s, context* out) {
+    const auto read = [](const stream_state& found) { return found.ctx->handle; };
+    return enter(entry_id::cuStreamGetCtx, [&] { return read_from_stream(s, out, read); }, s, out);
+}
+
+result cuStreamGetCtx_v2(stream s, context* out, void** green) {
+    const auto read = [&](const stream_state& found) {
+        if (green != nullptr) {
+            *green = nullptr;  // there are no green contexts here
+        }
+        return found.ctx->handle;
+    };
+    return enter(
+        entry_id::cuStreamGetCtx_v2, [&] { return read_from_stream(s, out, read); }, s, out, green);
+}
+
+result cuStreamGetId(stream s, unsigned long long* id) {
+    const auto read = [](const stream_state& found) { return found.id; };
+    return enter(entry_id::cuStreamGetId, [&] { return read_from_stream(s, id, read); }, s, id);
+}
+
+result cuStreamGetFlags(stream s, unsigned* flags) {
+    const auto read = [](const stream_state& found) { return found.flags; };
+    return enter(
+        entry_id::cuStreamGetFlags, [&] { return read_from_stream(s, flags, read); }, s, flags);
+}
+
+result cuStreamGetPriority(stream s, int* priority) {
+    const auto read = [](const stream_state& found) { return found.priority; };
+    return enter(
+        entry_id::cuStreamGetPriority, [&] { return read_from_stream(s, priority, read); }, s,
+        priority);
+}
+
+result cuStreamGetDevice(stream s, device* out) {
+    const auto read = [](const stream_state& found) { return found.ctx->dev; };
+    return enter(
+        entry_id::cuStreamGetDevice, [&] { return read_from_stream(s, out, read); }, s, out);
+}
+
+result cuStreamWaitEvent(stream s, event e, unsigned flags) {
+    return enter(
+        entry_id::cuStreamWaitEvent, [&] { return wait_for_event_in_stream(s, e, flags); }, s, e,
+        flags);
+}
+
+}  // namespace hostlaunch::embedded

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of all Python tests: streams, the driver, its knobs, and the checks after each test."""
+
+import os
+import sys
+
+import pytest
+
+os.environ.setdefault("HOSTLAUNCH_EMBEDDED_DEVICES", "2")  # read when the driver is loaded
+
+import cudriver
+import embedded as embedded_driver
+import hostfns as compiled
+import hostlaunch
+import probes
+import waiting
+
+
+@pytest.fixture(scope="session", autouse=True)
+def driver_in_use():
+    """Load the driver; on the embedded one every entry checks that the GIL is not held."""
+    info = hostlaunch.driver()
+    if info.name == "embedded":
+        embedded_driver.knobs().reset()
+    return info
+
+
+@pytest.fixture(autouse=True)
+def _quiet_afterwards(driver_in_use):
+    # After each test no launch is outstanding, all add up, and no entry was made with the GIL.
+    yield
+    waiting.wait_until(waiting.is_quiet, 20)
+    assert waiting.adds_up(hostlaunch.stats())
+    if driver_in_use.name == "embedded":
+        knobs = embedded_driver.knobs()
+        assert knobs.violations() == 0, f"{knobs.first_violation()} was entered with the GIL"
+
+
+@pytest.fixture
+def embedded(driver_in_use):
+    """Offer the embedded driver's knobs; skips on a real driver."""
+    if driver_in_use.name != "embedded":
+        pytest.skip("needs the embedded driver's knobs")
+    knobs = embedded_driver.knobs()
+    knobs.reset()
+    yield knobs
+    violations, first = knobs.violations(), knobs.first_violation()
+    knobs.reset()
+    assert knobs.wait_idle()
+    assert violations == 0, f"{first} was entered with the GIL"
+
+
+@pytest.fixture
+def cu(driver_in_use):
+    """Offer the driver itself; the main thread's context is put back."""
+    driver = cudriver.handle()
+    before = driver.current_context()
+    yield driver
+    driver.set_current(before)
+
+
+@pytest.fixture
+def two_devices(cu):
+    """Skip on machines with one device."""
+    if cu.device_count() < 2:
+        pytest.skip("needs two devices")
+
+
+@pytest.fixture
+def make_stream():
+    """Make streams that are waited for and closed after the test."""
+    made = []
+
+    def make(*args, **kwargs):
+        made.append(hostlaunch.Stream(*args, **kwargs))
+        return made[-1]
+
+    yield make
+    for stream in made:
+        if not stream.is_closed:
+            waiting.sync(stream)
+            stream.close()
+
+
+@pytest.fixture
+def stream(make_stream):
+    """Make one stream on the first device."""
+    return make_stream(0)
+
+
+@pytest.fixture
+def gate(make_stream):
+    """Make a host function that holds its stream; opened at the latest after the test."""
+    with waiting.Gate() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def _hostfns_library(tmp_path_factory):
+    if compiled.compiler() is None:
+        pytest.skip("needs a C compiler")
+    path = compiled.build("hostfns.c", tmp_path_factory.mktemp("hostfns") / "libhostfns.so")
+    os.environ[compiled.ENVIRONMENT] = path
+    return compiled.load()
+
+
+@pytest.fixture
+def hostfns(_hostfns_library):
+    """Offer compiled host functions, freshly reset."""
+    _hostfns_library.reset()
+    yield _hostfns_library
+    _hostfns_library.library.hf_open()
+    waiting.wait_until(waiting.is_quiet, 20)
+
+
+@pytest.fixture
+def unraisable(monkeypatch):
+    """Record what reaches sys.unraisablehook instead of printing it."""
+    hook = probes.Unraisable()
+    monkeypatch.setattr(sys, "unraisablehook", hook)
+    return hook

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the embedded driver share: a current context, gates, child processes.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "embedded/control.hpp"
+#include "embedded/entry_points.hpp"
+
+namespace hostlaunch::embedded::test {
+
+inline constexpr std::chrono::seconds patience{30};  // for what must happen
+inline constexpr int patience_ms = 30'000;
+
+// A host function that reports its start and then waits to be let go.
+class blocker {
+  public:
+    static void run(void* self) { static_cast<blocker*>(self)->block(); }
+
+    void wait_until_running() {
+        std::unique_lock held(mutex_);
+        EXPECT_TRUE(changed_.wait_for(held, patience, [&] { return running_; }));
+    }
+    void let_go() {
+        const std::lock_guard held(mutex_);
+        let_go_ = true;
+        changed_.notify_all();
+    }
+    bool has_ended() {
+        const std::lock_guard held(mutex_);
+        return ended_;
+    }
+
+  private:
+    void block() {
+        std::unique_lock held(mutex_);
+        running_ = true;
+        changed_.notify_all();
+        changed_.wait_for(held, patience, [&] { return let_go_; });
+        ended_ = true;
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool running_ = false;
+    bool let_go_ = false;
+    bool ended_ = false;
+};
+
+inline void count_up(void* counter) { static_cast<std::atomic<int>*>(counter)->fetch_add(1); }
+
+// Runs `body` on another thread; `finished` tells whether it has returned.
+class background {
+  public:
+    explicit background(std::function<void()> body)
+        : thread_([this, body = std::move(body)] {
+              started_ = true;
+              body();
+              finished_ = true;
+          }) {}
+    ~background() {
+        if (thread_.joinable()) {
+            thread_.join();
+        }
+    }
+    void wait_until_started() const {
+        while (!started_) {
+            std::this_thread::yield();
+        }
+    }
+    bool finished() const { return finished_; }
+    void join() { thread_.join(); }
+
+  private:
+    std::atomic<bool> started_{false};
+    std::atomic<bool> finished_{false};
+    std::thread thread_;
+};
+
+// Gives a call that must block time to return by mistake. A test that relies on it cannot fail by
+// being slow: it can only miss a mistake.
+inline void give_it_time() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+
+// The primary context of device 0 is current; at the end nothing is left behind.
+class embedded_driver : public testing::Test {
+  protected:
+    void SetUp() override {
+        ASSERT_EQ(cuInit(0), success);
+        ASSERT_EQ(cuDevicePrimaryCtxRetain(&ctx_, 0), success);
+        ASSERT_EQ(cuCtxSetCurrent(ctx_), success);
+    }
+
+    void TearDown() override {
+        hostlaunch_embedded_reset();
+        for (stream s : streams_) {
+            cuStreamDestroy_v2(s);
+        }
+        for (event e : events_) {
+            cuEventDestroy_v2(e);
+        }
+        EXPECT_EQ(hostlaunch_embedded_wait_idle(patience_ms), 0);
+        for (const char* what : {"streams", "events", "device_memory", "host_memory", "pending", "graphs"}) {
+            EXPECT_EQ(hostlaunch_embedded_live(what), 0) << what;
+        }
+        EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), success);
+    }
+
+    stream make_stream(unsigned flags = stream_non_blocking) {
+        stream s = nullptr;
+        EXPECT_EQ(cuStreamCreateWithPriority(&s, flags, 0), success);
+        streams_.push_back(s);
+        return s;
+    }
+    event make_event(unsigned flags = event_disable_timing) {
+        event e = nullptr;
+        EXPECT_EQ(cuEventCreate(&e, flags), success);
+        events_.push_back(e);
+        return e;
+    }
+
+    context ctx_ = nullptr;
+
+  private:
+    std::vector<stream> streams_;
+    std::vector<event> events_;
+};
+
+// Runs `body` in a child process, which must not have failed any expectation.
+inline void in_child_process(const std::function<void()>& body) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        alarm(60);  // a child that hangs is a failure, not a wait
+        body();
+        std::fflush(nullptr);
+        _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace hostlaunch::embedded::test
