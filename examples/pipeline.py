@@ -217,11 +217,12 @@ def run(path, args):
         seconds = time.perf_counter() - start
         ran = hostlaunch.stats().ran - ran_before
     driver = hostlaunch.driver()
+    cuda = f"CUDA {driver.version // 1000}.{driver.version % 1000 // 10}"
     mib = pipeline.nbytes / MIB
     report = (
         f"{pipeline.digest.hexdigest()}  {path}\n"
         f"{mib:.1f} MiB there and back in {seconds:.3f} s: {mib / seconds:.1f} MiB/s\n"
-        f"{ran} host functions ran on the {driver.name} driver {driver.version} ({driver.path})\n"
+        f"{ran} host functions ran on the {driver.name} driver ({cuda}, {driver.path})\n"
     )
     if args.file is None:
         if pipeline.digest.hexdigest() != SAMPLE_SHA256:

@@ -5,8 +5,8 @@ set -euo pipefail
 # shellcheck source=scripts/steps.sh
 . "$(dirname "$0")/steps.sh"
 
-mapfile -t cxx < <(find bench examples include python src tests -name '*.[ch]pp' 2>/dev/null |
-    LC_ALL=C sort)
+mapfile -t cxx < <(find bench examples include python src tests \
+    \( -name '*.[ch]' -o -name '*.[ch]pp' \) 2>/dev/null | LC_ALL=C sort)
 
 if [ "${1:-}" = --fix ]; then
     step "clang-format and ruff, rewriting"
@@ -25,7 +25,7 @@ step "mypy"
 mypy
 
 # clang-tidy takes minutes for what the others take seconds, so it is skipped if nothing changed.
-key=$(hash_of .clang-tidy CMakeLists.txt CMakePresets.json include python/src requirements/lint.txt \
+key=$(hash_of .clang-tidy CMakeLists.txt CMakePresets.json include requirements/lint.txt \
     scripts/lint.sh src)
 if stamp_is clang-tidy "$key"; then
     step "clang-tidy: nothing changed since it was last clean"

@@ -95,7 +95,8 @@ install_missing() {
     step "installing system packages: ${missing[*]}"
     local log
     log=$(mktemp)
-    if ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >"$log" 2>&1; then
+    if ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" \
+        </dev/null >"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
         die "apt-get could not install: ${missing[*]}"

@@ -89,7 +89,9 @@ def test_report_says_throughput_and_how_many_functions_ran_on_which_driver(tmp_p
     file = make_file(tmp_path / "file", 10 * CHUNK)
     result = run(file, "--chunk-size", CHUNK, "--buffers", 2)
     assert re.search(r"^0\.0 MiB there and back in [\d.]+ s: [\d.]+ MiB/s$", result.stdout, re.M)
-    assert re.search(r"ran on the (embedded|cuda) driver \S+ \(.*/.*\)$", result.stdout, re.M)
+    assert re.search(
+        r"ran on the (embedded|cuda) driver \(CUDA \d+\.\d, .*/.*\)$", result.stdout, re.M
+    )
     # A read and a hash for each chunk, for the empty read at the end, and at most one chunk more
     # that was enqueued before main saw that end.
     assert 2 * 11 <= functions_ran(result.stdout) <= 2 * 12

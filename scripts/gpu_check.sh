@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The checks that need an NVIDIA GPU: builds the extension for PYTHON (default python3) with what that
+# Python has installed (nanobind, pytest, hypothesis; no downloads), then runs the Python tests and the
+# demo on the real driver and prints a summary. Streams of cuda.core, torch, CuPy and numba-cuda are
+# tried where they are installed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-python3}
+build=build/gpu
+prefix=$PWD/$build/site
+export HOSTLAUNCH_DRIVER=cuda PYTHONPATH=$prefix PYTHONDONTWRITEBYTECODE=1
+summary=()
+failed=0
+
+step() { printf '==> %s\n' "$*"; }
+
+# check NAME LIMIT_S COMMAND...: runs it, bounded, and adds a line to the summary.
+check() {
+    local name=$1 limit=$2 start=$SECONDS status=0
+    shift 2
+    step "$name"
+    timeout --kill-after=10 "$limit" "$@" || status=$?
+    if [ "$status" -eq 0 ]; then
+        summary+=("ok      $name ($((SECONDS - start)) s)")
+    else
+        summary+=("FAILED  $name (exit code $status)")
+        failed=1
+    fi
+}
+
+build_extension() {
+    cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHOSTLAUNCH_BUILD_PYTHON=ON \
+        -DPython_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')" > "$build.log" 2>&1 &&
+        cmake --build "$build" >> "$build.log" 2>&1 &&
+        cmake --install "$build" --prefix "$prefix" --component python >> "$build.log" 2>&1 &&
+        cp -r python/hostlaunch/. "$prefix/hostlaunch/" || { tail -40 "$build.log"; return 1; }
+}
+
+mkdir -p build
+step "building the extension for $("$python" --version)"
+if ! build_extension; then
+    echo 'the build failed'
+    exit 1
+fi
+check 'driver' 60 "$python" -c \
+    'import hostlaunch; d = hostlaunch.driver(); print(d); assert d.name == "cuda", d'
+check 'python tests' 420 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/python
+check 'exit tests' 300 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/shutdown
+check 'pipeline example' 120 "$python" examples/pipeline.py
+
+step 'summary'
+"$python" -c 'import hostlaunch, platform; d = hostlaunch.driver()
+print("Python", platform.python_version(), "driver", d.name, d.version)'
+printf '%s\n' "${summary[@]}"
+exit "$failed"

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When and where payloads are released: after the run, on the main thread, once."""
+
+import gc
+import threading
+import weakref
+
+import hostlaunch
+import probes
+import pytest
+import waiting
+from hostlaunch import host_launch
+from probes import Probe, Tombstone, wait_for_deaths
+
+
+def test_a_payload_is_released_on_the_main_thread_once(stream):
+    """contract: L1."""
+    deaths, runs = [], []
+    for _ in range(50):
+        host_launch(stream, Probe(deaths, runs))
+    waiting.sync(stream)
+    wait_for_deaths(deaths, 50)
+    assert len(runs) == 50
+    assert threading.main_thread().ident not in runs
+
+
+def test_a_payload_lives_until_its_function_has_run(stream, gate):
+    """contract: L1."""
+    deaths = []
+    gate.hold(stream)
+    host_launch(stream, Probe(deaths))
+    gc.collect()
+    waiting.bounded(stream.record)  # calls of the library do not release it early
+    assert deaths == []
+    gate.open()
+    waiting.sync(stream)
+    wait_for_deaths(deaths, 1)
+
+
+def test_the_callers_own_references_are_left_alone(stream):
+    """contract: L1."""
+    deaths = []
+    probe = Probe(deaths)
+    for _ in range(10):
+        host_launch(stream, probe)
+    waiting.sync(stream)
+    waiting.wait_until(lambda: hostlaunch.stats().awaiting_release == 0)
+    assert deaths == []
+    assert len(probe.runs) == 10
+    reference = weakref.ref(probe)
+    del probe
+    assert reference() is None
+
+
+def test_nothing_is_released_on_another_thread(stream):
+    """contract: L1. A worker launches and waits while the main thread is blocked."""
+    deaths = []
+    seen_by_worker = []
+
+    def work():
+        host_launch(stream, Probe(deaths))
+        stream.sync()
+        host_launch(stream, lambda: None)
+        stream.sync()
+        gc.collect()
+        seen_by_worker.append(list(deaths))
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join(30)
+    assert seen_by_worker == [[]]
+    wait_for_deaths(deaths, 1)
+
+
+@pytest.mark.parametrize("enter", ["sync", "host_launch"])
+def test_a_call_on_the_main_thread_releases_what_has_run(stream, hostfns, enter):
+    """contract: L1, L5. The queue of pending calls is full, so only the call itself can do it."""
+    deaths = []
+
+    def work():
+        for _ in range(40):
+            host_launch(stream, Probe(deaths))
+        stream.sync()
+        assert hostfns.library.hf_fill_pending() > 0 or deaths == []
+        assert deaths == []
+
+    waiting.bounded(work)
+    if enter == "sync":
+        stream.sync()
+    else:
+        host_launch(stream, int)
+    assert len(deaths) == 40
+    assert set(deaths) == {threading.main_thread().ident}
+    waiting.sync(stream)
+
+
+def test_a_full_queue_of_pending_calls_loses_nothing(stream, hostfns, gate):
+    """contract: L5."""
+    deaths = []
+
+    def work():
+        gate.hold(stream)
+        for _ in range(200):
+            host_launch(stream, Probe(deaths))
+        assert hostfns.library.hf_fill_pending() > 0
+        gate.open()
+        stream.sync()
+
+    waiting.bounded(work)
+    wait_for_deaths(deaths, 200)
+    assert hostlaunch.stats().awaiting_release == 0
+
+
+def test_a_main_thread_in_c_code_delays_releases_and_loses_none(stream, hostfns):
+    """contract: L5."""
+    deaths = []
+    finished = threading.Event()
+
+    def work():
+        for _ in range(20_000):
+            host_launch(stream, Probe(deaths))
+        stream.sync()
+        host_launch(stream, hostfns.count)
+        finished.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    assert hostfns.library.hf_wait_count(1, 60_000) == 1
+    worker.join(30)
+    assert finished.is_set()
+    wait_for_deaths(deaths, 20_000, timeout=20)
+
+
+def test_what_the_function_returns_is_released_on_the_main_thread(stream):
+    """contract: L2."""
+    deaths = []
+    for _ in range(20):
+        host_launch(stream, lambda: Tombstone(deaths))
+    waiting.sync(stream)
+    wait_for_deaths(deaths, 20)
+
+
+def test_the_exception_is_released_on_the_main_thread(stream, unraisable):
+    """contract: L2."""
+    deaths = []
+
+    class Failure(Exception):
+        def __init__(self):
+            super().__init__("mine")
+            self.attached = Tombstone(deaths)
+
+    def fail():
+        raise Failure
+
+    for _ in range(20):
+        host_launch(stream, fail)
+    waiting.sync(stream)
+    wait_for_deaths(deaths, 20)
+    assert unraisable.types == [Failure] * 20
+
+
+def test_a_release_may_call_the_library(stream):
+    """contract: L2. A finalizer on the main thread frees and launches."""
+    ran = []
+
+    class Owner:
+        def __init__(self):
+            self.buffer = hostlaunch.Buffer(64)
+
+        def __call__(self):
+            ran.append("first")
+
+        def __del__(self):
+            self.buffer.close()
+            host_launch(stream, lambda: ran.append("from the finalizer"))
+
+    for _ in range(10):
+        host_launch(stream, Owner())
+    waiting.sync(stream)
+    waiting.wait_until(lambda: len(ran) == 20)
+    waiting.sync(stream)
+
+
+def test_a_finalizer_that_raises_is_reported_and_stops_nothing(stream, unraisable):
+    """contract: L1, L2."""
+    deaths = []
+
+    class Fails(Probe):
+        def __del__(self):
+            super().__del__()
+            raise ValueError("finalizer")
+
+    for _ in range(5):
+        host_launch(stream, Fails(deaths))
+    waiting.sync(stream)
+    wait_for_deaths(deaths, 5)
+    assert unraisable.types == [ValueError] * 5
+
+
+def test_the_current_exception_survives_a_release(stream):
+    """contract: L1. Releases happen between bytecodes, so also while an exception is handled."""
+    deaths = []
+    for _ in range(200):
+        try:
+            raise KeyError("handled")
+        except KeyError as error:
+            host_launch(stream, Probe(deaths))
+            stream.sync()
+            assert error.args == ("handled",)
+    wait_for_deaths(deaths, 200)
+
+
+def test_objects_that_die_inside_a_function_make_no_driver_call_there(stream, cu, embedded):
+    """contract: L2. A cycle is collected by the driver's thread."""
+
+    class Cycle:
+        def __init__(self):
+            self.me = self
+            self.stream = hostlaunch.Stream(0)
+            self.event = self.stream.record()
+            self.buffers = [hostlaunch.Buffer(64, kind=kind) for kind in ("device", "pinned")]
+
+    kinds = ("streams", "events", "device_memory", "host_memory")
+    waiting.sync(stream)
+    before = {kind: embedded.live(kind) for kind in kinds}
+    gc.collect()
+    gc.disable()
+    try:
+        Cycle()
+        assert all(embedded.live(kind) > before[kind] for kind in kinds)
+        with embedded.log() as calls:
+            host_launch(stream, gc.collect)
+            waiting.sync(stream)
+    finally:
+        gc.enable()
+    inside = [call.name for call in calls if call.in_host_function]
+    assert [name for name in inside if "Destroy" in name or "Free" in name] == []
+    waiting.wait_until(lambda: {kind: embedded.live(kind) for kind in kinds} == before)
+
+
+@pytest.mark.parametrize("kind", ["stream", "event", "device", "pinned"])
+def test_an_object_closed_inside_a_function_is_destroyed_on_the_main_thread(
+    stream, embedded, kind
+):
+    """contract: L2, E3."""
+    made = {
+        "stream": lambda: hostlaunch.Stream(0),
+        "event": stream.record,
+        "device": lambda: hostlaunch.Buffer(64),
+        "pinned": lambda: hostlaunch.Buffer(64, kind="pinned"),
+    }[kind]()
+    with embedded.log() as calls:
+        host_launch(stream, made.close)
+        waiting.sync(stream)
+        waiting.wait_until(lambda: made.is_closed if hasattr(made, "is_closed") else True)
+        host_launch(stream, int)
+        waiting.sync(stream)
+    assert made.is_closed
+    destroyed = [call for call in calls if "Destroy" in call.name or "Free" in call.name]
+    assert [call.in_host_function for call in destroyed] == [0] * len(destroyed)
+
+
+def test_ten_thousand_functions_with_collections_all_along(stream):
+    """contract: L1, L2, X4."""
+    deaths = []
+    done = threading.Event()
+    host_launch(stream, lambda: None)
+
+    def launch():
+        for number in range(10_000):
+            host_launch(stream, Probe(deaths))
+            if number % 500 == 0:
+                stream.sync()
+        stream.sync()
+        done.set()
+
+    worker = threading.Thread(target=launch)
+    worker.start()
+    while not done.is_set():
+        gc.collect()
+    worker.join(30)
+    wait_for_deaths(deaths, 10_000, timeout=20)
+    assert probes.threading.active_count() < 50
