@@ -13,6 +13,7 @@ import hashlib
 import itertools
 import os
 import random
+import signal
 import stat
 import sys
 import tempfile
@@ -240,6 +241,12 @@ def positive(text):
     return number
 
 
+def interrupt_once(*_):
+    """Let Ctrl-C end the program, and no second one cut short its cleaning up."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def main():
     """Parse the arguments, run, and turn what can go wrong into one line and an exit code."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -248,6 +255,8 @@ def main():
     parser.add_argument("--chunk-size", type=positive, default=4 * MIB, metavar="BYTES")
     parser.add_argument("--buffers", type=positive, default=2, metavar="N", help="chunks in flight")
     args = parser.parse_args()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt_once)
     # The report names the driver, so there is no need for a warning.
     warnings.simplefilter("ignore", hostlaunch.EmbeddedDriverWarning)
     try:

@@ -4,7 +4,6 @@
 
 #include <cxxabi.h>
 #include <pthread.h>
-#include <unistd.h>
 
 namespace hostlaunch::python {
 namespace {
@@ -48,11 +47,6 @@ extern "C" void end_thread(void*) {
 
 }  // namespace
 
-core::closable& gate() noexcept {
-    static core::closable& g = *new core::closable;
-    return g;
-}
-
 attachment attach() {
     attachment a;
     if (kept_state == nullptr) {
@@ -86,10 +80,6 @@ PyObject* take_dirty_context(attachment& a) {
     PyObject* old = context;
     context = a.kept ? enter_fresh_context() : nullptr;
     return old;
-}
-
-void park() noexcept {
-    for (;;) pause();
 }
 
 void init_attach() {

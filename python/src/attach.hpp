@@ -8,13 +8,13 @@
 // that returns; later versions hang it. Both park the thread.
 #pragma once
 
-#include "core/closable.hpp"
+#include "core/gate.hpp"
 #include "python.hpp"
 
 namespace hostlaunch::python {
 
-// Counts the driver threads that are, or are about to be, in the interpreter. Never destroyed.
-core::closable& gate() noexcept;
+using core::gate;
+using core::park;
 
 // What one attach did, for the detach.
 struct attachment {
@@ -32,9 +32,6 @@ void detach(const attachment& a);
 // After a callback: if it left context variables behind, installs a fresh context and returns the
 // old one (a new reference, for release on the main thread), else null. requires: attached.
 PyObject* take_dirty_context(attachment& a);
-
-// Never returns: where a thread goes that the interpreter has given up.
-[[noreturn]] void park() noexcept;
 
 // Prepares the thread-exit handler. Called once at import.
 void init_attach();

@@ -30,7 +30,7 @@ bool load_driver() {
         set_error(*failure);
         return false;
     }
-    const std::string& reason = driver::load().fallback_reason;
+    const std::string& reason = driver_library::load().fallback_reason;
     if (reason.empty() || warned.exchange(true)) return true;
     const std::string text =
         "hostlaunch uses its embedded driver, which runs on the CPU: " + reason +
@@ -61,7 +61,7 @@ bool may_enter(const char* attempted) {
 }
 
 bool enter_driver(const char* attempted) {
-    return (driver::is_loaded() || load_driver()) && may_enter(attempted);
+    return (driver_library::is_loaded() || load_driver()) && may_enter(attempted);
 }
 
 bool init_errors() {

@@ -7,7 +7,6 @@
 #include "exit.hpp"
 
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
 #include "attach.hpp"
@@ -21,21 +20,8 @@
 namespace hostlaunch::python {
 namespace {
 
-using std::chrono::duration;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-constexpr double default_limit_s = 5.0;
-constexpr double longest_limit_s = 1e6;
-
-duration<double> exit_limit() {
-    const char* setting = std::getenv("HOSTLAUNCH_EXIT_TIMEOUT");
-    if (setting == nullptr || *setting == '\0') return duration<double>(default_limit_s);
-    char* end = nullptr;
-    const double seconds = std::strtod(setting, &end);
-    const bool valid = *end == '\0' && seconds >= 0 && seconds <= longest_limit_s;
-    return duration<double>(valid ? seconds : default_limit_s);
-}
 
 bool still_running() {
     core::as_is::poll(false);
@@ -44,7 +30,7 @@ bool still_running() {
 
 // Waits detached, so that the functions waited for can run. Ctrl-C ends the wait.
 void wait_for_running() {
-    const auto limit = steady_clock::now() + exit_limit();
+    const auto limit = steady_clock::now() + core::exit_limit();
     milliseconds pause{0};
     for (;;) {
         const bool running = without_gil([&pause] {

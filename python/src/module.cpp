@@ -30,8 +30,8 @@ nb::tuple read_stats() {
 
 nb::tuple read_driver() {
     enter("driver()");
-    const driver::library& lib = driver::load();
-    const char* name = lib.which == driver::kind::embedded ? "embedded" : "cuda";
+    const driver_library::library& lib = driver_library::load();
+    const char* name = lib.which == driver_library::kind::embedded ? "embedded" : "cuda";
     return nb::make_tuple(name, lib.version, lib.path.c_str());
 }
 

@@ -54,7 +54,7 @@ void release_one(core::record& r) {
 abi::capture_mode exchange_mode(abi::capture_mode mode) {
     if (core::forked() || core::process_ending()) return mode;
     return without_gil([mode]() mutable {
-        driver::api().thread_exchange_capture_mode(&mode);
+        driver_library::api().thread_exchange_capture_mode(&mode);
         return mode;
     });
 }

@@ -39,9 +39,9 @@ bool take_ownership(bool wait) noexcept {
 // Ends one launch if its event tells so.
 bool end_if_over(record& r) noexcept {
     const auto event = r.event.load(std::memory_order_relaxed);
-    const int code = driver::api().event_query(event);
+    const int code = driver_library::api().event_query(event);
     if (code != abi::success && !is_context_failure(code)) return false;
-    driver::api().event_destroy(event);
+    driver_library::api().event_destroy(event);
     finish_as_is(r, code == abi::success ? state::ran : state::abandoned);
     return true;
 }

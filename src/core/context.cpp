@@ -11,7 +11,7 @@
 namespace hostlaunch::core {
 namespace {
 
-using driver::api;
+using driver_library::api;
 
 status make_current(abi::context wanted, abi::context* former, bool* changed) noexcept {
     if (const int code = api().ctx_get_current(former)) return {code, "cuCtxGetCurrent"};

@@ -10,7 +10,7 @@
 namespace hostlaunch::core {
 
 // For its lifetime the calling thread's own calls neither break nor are forbidden by captures in
-// progress (contract G4). requires: driver::is_loaded().
+// progress (contract G4). requires: driver_library::is_loaded().
 class relaxed_capture {
   public:
     relaxed_capture() noexcept;

@@ -29,7 +29,7 @@ deferred_list& deferred() {
 }
 
 int destroy(object_kind kind, std::uint64_t value) noexcept {
-    const driver::table& api = driver::api();
+    const driver_library::table& api = driver_library::api();
     const relaxed_capture mode;
     switch (kind) {
         case object_kind::stream: return api.stream_destroy(reinterpret_cast<abi::stream>(value));

@@ -101,12 +101,12 @@ class watcher {
             const current_context scope(context);
             if (!scope.status().ok()) return is_context_failure(scope.status().code);
             abi::event event = nullptr;
-            const int code = driver::api().event_create(&event, abi::event_disable_timing);
+            const int code = driver_library::api().event_create(&event, abi::event_disable_timing);
             if (code != abi::success) return is_context_failure(code);
             probes_.push_back({context, event});
             known = probes_.end() - 1;
         }
-        const int code = driver::api().event_query(known->event);
+        const int code = driver_library::api().event_query(known->event);
         // An event of a destroyed context is gone; a new context may have the same address.
         if (code == abi::error_context_is_destroyed || code == abi::error_invalid_handle) {
             probes_.erase(known);

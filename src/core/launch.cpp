@@ -11,7 +11,7 @@
 namespace hostlaunch::core {
 namespace {
 
-using driver::api;
+using driver_library::api;
 
 status prepare(stream_target& target) noexcept {
     const status capture = check_capture(target.handle);

@@ -8,7 +8,7 @@
 namespace hostlaunch::core {
 namespace {
 
-using driver::api;
+using driver_library::api;
 
 std::uint64_t number(void* pointer) noexcept { return reinterpret_cast<std::uint64_t>(pointer); }
 

@@ -26,7 +26,7 @@ std::array<std::atomic<void (*)()>, 8> handlers{};
 std::atomic<unsigned> handler_count{0};
 
 void mark_child() noexcept {
-    if (!driver::is_loaded()) return;  // the driver was not initialised: the child starts afresh
+    if (!driver_library::is_loaded()) return;  // the driver was not initialised: the child starts afresh
     detail::forked.store(true, std::memory_order_relaxed);
     // A fork made inside a host function leaves the child on a thread that is none any more.
     detail::host_function_depth = 0;
@@ -54,8 +54,8 @@ void register_handlers() {
 void set_exiting() noexcept { detail::exiting.store(true); }
 
 status enter_driver() {
-    if (!driver::is_loaded()) {
-        driver::load();
+    if (!driver_library::is_loaded()) {
+        driver_library::load();
         register_handlers();
     }
     return may_enter();

@@ -45,7 +45,7 @@ inline bool process_ending() noexcept { return detail::ending.load(std::memory_o
 // be loaded. Must be called without the GIL until the driver is loaded.
 status enter_driver();
 
-// Like enter_driver once the driver is loaded, never throws. requires: driver::is_loaded().
+// Like enter_driver once the driver is loaded, never throws. requires: driver_library::is_loaded().
 inline status may_enter() noexcept {
     if (in_host_function()) return refuse(misuse::in_host_function);
     if (forked()) return refuse(misuse::forked);

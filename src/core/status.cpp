@@ -44,7 +44,7 @@ const misuse_text& find(int code) {
 }  // namespace
 
 std::string status_name(int code) {
-    return code < 0 ? std::string(find(code).name) : driver::error_name(code);
+    return code < 0 ? std::string(find(code).name) : driver_library::error_name(code);
 }
 
 error to_error(status s, const std::string& attempted) {
@@ -52,8 +52,8 @@ error to_error(status s, const std::string& attempted) {
         const misuse_text& entry = find(s.code);
         return {s.code, entry.name, attempted + ": " + entry.text};
     }
-    const std::string name = driver::error_name(s.code);
-    const std::string text = driver::error_text(s.code);
+    const std::string name = driver_library::error_name(s.code);
+    const std::string text = driver_library::error_text(s.code);
     std::string message = attempted + ": ";
     if (s.call != nullptr) message += std::string(s.call) + " returned ";
     message += name + " (" + std::to_string(s.code) + ")";

@@ -9,7 +9,7 @@
 #include "driver/load.hpp"
 #include "hostlaunch/error.hpp"
 
-namespace hostlaunch::driver {
+namespace hostlaunch::driver_library {
 namespace {
 
 // Never destroyed: driver threads may look at it while the process exits.
@@ -97,4 +97,4 @@ std::string error_text(result code) {
     return {};
 }
 
-}  // namespace hostlaunch::driver
+}  // namespace hostlaunch::driver_library

@@ -10,7 +10,7 @@
 
 #include "driver/abi.hpp"
 
-namespace hostlaunch::driver {
+namespace hostlaunch::driver_library {
 
 using namespace abi;  // the signatures in entries.def use its names
 
@@ -46,4 +46,4 @@ std::string error_name(result code);
 // The driver's one-line description of a result; empty where it has none.
 std::string error_text(result code);
 
-}  // namespace hostlaunch::driver
+}  // namespace hostlaunch::driver_library

@@ -11,7 +11,7 @@
 
 #include "hostlaunch/error.hpp"
 
-namespace hostlaunch::driver {
+namespace hostlaunch::driver_library {
 namespace {
 
 constexpr const char* embedded_file = "libhostlaunch_embedded.so";
@@ -147,4 +147,4 @@ std::string embedded_library_path() {
     return embedded_file;
 }
 
-}  // namespace hostlaunch::driver
+}  // namespace hostlaunch::driver_library

@@ -6,7 +6,7 @@
 
 #include "driver/driver.hpp"
 
-namespace hostlaunch::driver {
+namespace hostlaunch::driver_library {
 
 // What became of one attempt. `code` is 0, a CUresult, or a negative hostlaunch::misuse.
 struct attempt {
@@ -25,4 +25,4 @@ attempt open_library(const std::string& name, library& out);
 // place in the build tree, else its bare name, for the loader's own search.
 std::string embedded_library_path();
 
-}  // namespace hostlaunch::driver
+}  // namespace hostlaunch::driver_library

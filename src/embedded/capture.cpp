@@ -27,8 +27,7 @@ void add_node(stream_state& s, const work& what) {
     made->dependencies = s.tips;
     g.nodes.reserve(g.nodes.size() + 1);
     s.tips.reserve(1);
-    made->handle =
-        make_handle<graph_node>(the_driver().handles.add(handle_kind::node, made.get()));
+    made->handle = make_handle<graph_node>(the_driver().handles.add(handle_kind::node, made.get()));
     s.tips.assign(1, made.get());
     g.nodes.push_back(std::move(made));
 }
@@ -76,9 +75,8 @@ void forget_capture(capture_state& c) {
 }
 
 bool has_blocking_member(const capture_state& c, const context_state& ctx) {
-    return std::any_of(c.members.begin(), c.members.end(), [&](const stream_state* s) {
-        return s->ctx == &ctx && s->is_blocking();
-    });
+    return std::any_of(c.members.begin(), c.members.end(),
+                       [&](const stream_state* s) { return s->ctx == &ctx && s->is_blocking(); });
 }
 
 bool has_member(const capture_state& c, const context_state& ctx) {
@@ -180,8 +178,7 @@ result wait_event(lock& held, stream_state& s, event_state& e, bool external) {
         return success;
     }
     // What a capture waits for must be part of it; a never-recorded event is nothing to wait for.
-    return e.last_record == 0 ? success
-                              : invalidate(*s.capture, error_stream_capture_isolation);
+    return e.last_record == 0 ? success : invalidate(*s.capture, error_stream_capture_isolation);
 }
 
 result begin_capture(stream_state& s, capture_mode mode) {

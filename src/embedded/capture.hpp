@@ -28,9 +28,9 @@ void abandon_capture(stream_state& s);
 
 // Each returns `success` if no capture forbids the call; else the captures in its way become
 // invalid.
-result refuse_unsafe();                        // by the mode table; allocation, say
-result refuse_legacy(const context_state& ctx);     // use of the legacy stream
-result refuse_wait(const stream_state& s);     // synchronising with or querying a stream
+result refuse_unsafe();                          // by the mode table; allocation, say
+result refuse_legacy(const context_state& ctx);  // use of the legacy stream
+result refuse_wait(const stream_state& s);       // synchronising with or querying a stream
 result refuse_context_wait(const context_state& ctx);
 result refuse_event_wait(const event_state& e);
 

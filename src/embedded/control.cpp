@@ -21,7 +21,9 @@ entry_knobs* find_knobs(const char* entry) {
 
 }  // namespace
 
-knobs& the_knobs() { return *instance; }
+knobs& the_knobs() {
+    return *instance;
+}
 
 void end_all_holds() {
     for (entry_knobs& e : instance->entries) {
@@ -35,9 +37,8 @@ void end_all_holds() {
 void refresh_attention() {
     const knobs& k = *instance;
     const bool on = k.logging || k.check.load(std::memory_order_relaxed) != nullptr ||
-                    std::any_of(k.entries.begin(), k.entries.end(), [](const entry_knobs& e) {
-                        return e.held || !e.failures.empty();
-                    });
+                    std::any_of(k.entries.begin(), k.entries.end(),
+                                [](const entry_knobs& e) { return e.held || !e.failures.empty(); });
     set_attention(attention_knobs, on);
 }
 

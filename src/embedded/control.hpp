@@ -3,7 +3,8 @@
 //
 // Plain C functions exported by libhostlaunch_embedded.so, so that C++ tests, ctypes and users' own
 // tests reach them through dlsym. All may be called from any thread at any time, but from inside a
-// host function only the ones that say so. `entry` is always the base name, e.g. "cuLaunchHostFunc".
+// host function only the ones that say so. `entry` is always the base name, e.g.
+// "cuLaunchHostFunc".
 #pragma once
 
 #include <cstdint>
@@ -32,10 +33,10 @@ void hostlaunch_embedded_set_threads(int mode);
 
 // How cuLaunchHostFunc returns.
 enum {
-    hostlaunch_embedded_launch_queues = 0,        // the default: returns at once
-    hostlaunch_embedded_launch_waits_running = 1, // waits while a function of the context runs
-    hostlaunch_embedded_launch_waits_done = 2,    // returns after the function itself has run
-    hostlaunch_embedded_launch_bounded = 3,       // waits for room in a queue of `depth` functions
+    hostlaunch_embedded_launch_queues = 0,         // the default: returns at once
+    hostlaunch_embedded_launch_waits_running = 1,  // waits while a function of the context runs
+    hostlaunch_embedded_launch_waits_done = 2,     // returns after the function itself has run
+    hostlaunch_embedded_launch_bounded = 3,        // waits for room in a queue of `depth` functions
 };
 void hostlaunch_embedded_set_launch(int mode, int depth);
 
@@ -61,7 +62,8 @@ struct hostlaunch_embedded_call {
 };
 void hostlaunch_embedded_set_log(int on);
 int hostlaunch_embedded_log_size(void);
-int hostlaunch_embedded_log_get(int index, struct hostlaunch_embedded_call* out);  // 0, or 1 if none
+int hostlaunch_embedded_log_get(int index,
+                                struct hostlaunch_embedded_call* out);  // 0, or 1 if none
 std::uint64_t hostlaunch_embedded_calls(const char* entry);  // calls since load, log on or off
 
 // `check` is called at each driver entry on the calling thread; where it returns non-zero, the

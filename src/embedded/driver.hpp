@@ -124,7 +124,8 @@ void wait_until_idle(lock& held, context_state& ctx);
 // Blocks until nothing is queued or running anywhere. False once the deadline has passed.
 bool wait_for_everything(lock& held, steady_time deadline);
 
-// --- executor.cpp: requires the mutex -------------------------------------------------------------
+// --- executor.cpp: requires the mutex
+// -------------------------------------------------------------
 
 // False if the thread cannot be started.
 bool ensure_executor(context_state& ctx);
@@ -138,7 +139,8 @@ void wake_executors();
 // Starts a detached thread with all signals blocked; 0 bytes: the default stack.
 bool start_thread(void* (*body)(void*), void* argument, std::size_t stack_bytes);
 
-// --- poller.cpp: requires the mutex ---------------------------------------------------------------
+// --- poller.cpp: requires the mutex
+// ---------------------------------------------------------------
 
 bool value_is_reached(const work::value_work& w);
 void store_value(const work::value_work& w);

@@ -67,12 +67,14 @@ void await_streams(operation& barrier, stream_state& owner, stream_state& awaite
     add_mark(awaited.marks, awaited.enqueued, barrier.join);
 }
 
-// The default-stream rule: the legacy stream and its context's blocking streams wait for each other.
+// The default-stream rule: the legacy stream and its context's blocking streams wait for each
+// other.
 void push_implicit_barrier(driver& d, stream_state& s) {
     operation* barrier = nullptr;
     if (s.is_legacy) {
         for (stream_state* other : s.ctx->streams) {
-            if (other->is_blocking() && !other->idle() && other->legacy_waits_for < other->enqueued) {
+            if (other->is_blocking() && !other->idle() &&
+                other->legacy_waits_for < other->enqueued) {
                 barrier = barrier == nullptr ? &new_barrier(d) : barrier;
                 await_streams(*barrier, s, *other);
                 other->legacy_waits_for = other->enqueued;

@@ -19,7 +19,9 @@ std::array<std::atomic<std::uint64_t>, entry_count> call_counts{};
 
 namespace {
 
-const entry_description& describe(entry_id id) { return entries[static_cast<unsigned>(id)]; }
+const entry_description& describe(entry_id id) {
+    return entries[static_cast<unsigned>(id)];
+}
 
 void check_caller(entry_id id) {
     knobs& k = the_knobs();

@@ -17,12 +17,12 @@ namespace hostlaunch::embedded {
 
 enum entry_traits : unsigned {
     none = 0,
-    early = 1,               // works before cuInit, after exit began and in a forked child
-    own_errors = 2,          // finds out about a sticky error itself, or never reports one
-    releases = 4,            // does its work in spite of a sticky error, then reports it
-    in_host = 8,             // works inside a host function
-    accepts_after_fork = 16, // returns SUCCESS in a forked child, and does nothing
-    starts = 32,             // works before cuInit
+    early = 1,                // works before cuInit, after exit began and in a forked child
+    own_errors = 2,           // finds out about a sticky error itself, or never reports one
+    releases = 4,             // does its work in spite of a sticky error, then reports it
+    in_host = 8,              // works inside a host function
+    accepts_after_fork = 16,  // returns SUCCESS in a forked child, and does nothing
+    starts = 32,              // works before cuInit
 };
 
 struct entry_description {

@@ -125,8 +125,8 @@ result cuStreamEndCapture(stream s, graph* out) {
 
 result cuStreamGetCaptureInfo(stream s, capture_status* status, std::uint64_t* id) {
     return enter(
-        entry_id::cuStreamGetCaptureInfo,
-        [&] { return get_info(s, {.status = status, .id = id}); }, s, status, id);
+        entry_id::cuStreamGetCaptureInfo, [&] { return get_info(s, {.status = status, .id = id}); },
+        s, status, id);
 }
 
 result cuStreamGetCaptureInfo_v2(stream s, capture_status* status, std::uint64_t* id, graph* out,

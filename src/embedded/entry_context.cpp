@@ -136,7 +136,8 @@ result cuDevicePrimaryCtxRelease_v2(device dev) {
 }
 
 result cuDevicePrimaryCtxReset_v2(device dev) {
-    return enter(entry_id::cuDevicePrimaryCtxReset_v2, [&] { return reset_primary(dev); }, dev);
+    return enter(
+        entry_id::cuDevicePrimaryCtxReset_v2, [&] { return reset_primary(dev); }, dev);
 }
 
 result cuDevicePrimaryCtxGetState(device dev, unsigned* flags, int* active) {
@@ -163,14 +164,13 @@ result cuCtxCreate_v2(context* out, unsigned flags, device dev) {
 result cuCtxCreate_v4(context* out, void* params, unsigned flags, device dev) {
     return enter(
         entry_id::cuCtxCreate_v4,
-        [&] {
-            return params != nullptr ? error_not_supported : make_context(out, flags, dev);
-        },
+        [&] { return params != nullptr ? error_not_supported : make_context(out, flags, dev); },
         out, params, flags, dev);
 }
 
 result cuCtxDestroy_v2(context ctx) {
-    return enter(entry_id::cuCtxDestroy_v2, [&] { return end_context(ctx); }, ctx);
+    return enter(
+        entry_id::cuCtxDestroy_v2, [&] { return end_context(ctx); }, ctx);
 }
 
 result cuCtxGetCurrent(context* out) {
@@ -242,11 +242,13 @@ result cuCtxPopCurrent_v2(context* out) {
 }
 
 result cuCtxGetDevice(device* out) {
-    return enter(entry_id::cuCtxGetDevice, [&] { return device_of(out, nullptr); }, out);
+    return enter(
+        entry_id::cuCtxGetDevice, [&] { return device_of(out, nullptr); }, out);
 }
 
 result cuCtxGetDevice_v2(device* out, context ctx) {
-    return enter(entry_id::cuCtxGetDevice_v2, [&] { return device_of(out, ctx); }, out, ctx);
+    return enter(
+        entry_id::cuCtxGetDevice_v2, [&] { return device_of(out, ctx); }, out, ctx);
 }
 
 result cuCtxGetApiVersion(context ctx, unsigned* version) {
@@ -266,7 +268,8 @@ result cuCtxGetApiVersion(context ctx, unsigned* version) {
 }
 
 result cuCtxSynchronize() {
-    return enter(entry_id::cuCtxSynchronize, [&] { return synchronize(given_or_current, nullptr); });
+    return enter(entry_id::cuCtxSynchronize,
+                 [&] { return synchronize(given_or_current, nullptr); });
 }
 
 result cuCtxSynchronize_v2(context ctx) {

@@ -18,18 +18,18 @@ struct attribute_value {
 
 // CUdevice_attribute; those in range and not listed are 0.
 constexpr attribute_value attributes[] = {
-    {1, 1024},         // MAX_THREADS_PER_BLOCK
-    {10, 32},          // WARP_SIZE
-    {13, 1'000'000},   // CLOCK_RATE
-    {16, 1},           // MULTIPROCESSOR_COUNT
-    {19, 1},           // CAN_MAP_HOST_MEMORY
-    {31, 1},           // CONCURRENT_KERNELS
-    {40, 1},           // ASYNC_ENGINE_COUNT
-    {41, 1},           // UNIFIED_ADDRESSING
-    {75, 9},           // COMPUTE_CAPABILITY_MAJOR
-    {78, 1},           // STREAM_PRIORITIES_SUPPORTED
-    {122, 1},          // CAN_USE_64_BIT_STREAM_MEM_OPS
-    {123, 1},          // CAN_USE_STREAM_WAIT_VALUE_NOR
+    {1, 1024},        // MAX_THREADS_PER_BLOCK
+    {10, 32},         // WARP_SIZE
+    {13, 1'000'000},  // CLOCK_RATE
+    {16, 1},          // MULTIPROCESSOR_COUNT
+    {19, 1},          // CAN_MAP_HOST_MEMORY
+    {31, 1},          // CONCURRENT_KERNELS
+    {40, 1},          // ASYNC_ENGINE_COUNT
+    {41, 1},          // UNIFIED_ADDRESSING
+    {75, 9},          // COMPUTE_CAPABILITY_MAJOR
+    {78, 1},          // STREAM_PRIORITIES_SUPPORTED
+    {122, 1},         // CAN_USE_64_BIT_STREAM_MEM_OPS
+    {123, 1},         // CAN_USE_STREAM_WAIT_VALUE_NOR
 };
 constexpr int attribute_end = 145;  // CU_DEVICE_ATTRIBUTE_MAX of CUDA 13.0
 
@@ -114,18 +114,18 @@ result cuDeviceGetName(char* name, int length, device dev) {
 result cuDeviceGetAttribute(int* value, int attribute, device dev) {
     return enter(
         entry_id::cuDeviceGetAttribute,
-        [&] {
-            return about_device(value, dev, [&] { return read_attribute(value, attribute); });
-        },
+        [&] { return about_device(value, dev, [&] { return read_attribute(value, attribute); }); },
         value, attribute, dev);
 }
 
 result cuDeviceGetUuid(void* uuid, device dev) {
-    return enter(entry_id::cuDeviceGetUuid, [&] { return write_uuid(uuid, dev); }, uuid, dev);
+    return enter(
+        entry_id::cuDeviceGetUuid, [&] { return write_uuid(uuid, dev); }, uuid, dev);
 }
 
 result cuDeviceGetUuid_v2(void* uuid, device dev) {
-    return enter(entry_id::cuDeviceGetUuid_v2, [&] { return write_uuid(uuid, dev); }, uuid, dev);
+    return enter(
+        entry_id::cuDeviceGetUuid_v2, [&] { return write_uuid(uuid, dev); }, uuid, dev);
 }
 
 result cuDeviceTotalMem_v2(std::size_t* bytes, device dev) {

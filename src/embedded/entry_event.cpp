@@ -10,7 +10,9 @@ namespace {
 
 constexpr unsigned event_interprocess = 4;
 
-result sticky_error() { return the_driver().sticky.load(std::memory_order_relaxed); }
+result sticky_error() {
+    return the_driver().sticky.load(std::memory_order_relaxed);
+}
 
 result make_event(event* out, unsigned flags) {
     constexpr unsigned known = event_blocking_sync | event_disable_timing;
@@ -103,22 +105,26 @@ result elapsed(float* milliseconds, event start, event end) {
     if (!from->done || !to->done) {
         return error_not_ready;
     }
-    *milliseconds = static_cast<float>(static_cast<double>(to->nanoseconds - from->nanoseconds) / 1e6);
+    *milliseconds =
+        static_cast<float>(static_cast<double>(to->nanoseconds - from->nanoseconds) / 1e6);
     return success;
 }
 
 }  // namespace
 
 result cuEventCreate(event* out, unsigned flags) {
-    return enter(entry_id::cuEventCreate, [&] { return make_event(out, flags); }, out, flags);
+    return enter(
+        entry_id::cuEventCreate, [&] { return make_event(out, flags); }, out, flags);
 }
 
 result cuEventDestroy_v2(event e) {
-    return enter(entry_id::cuEventDestroy_v2, [&] { return end_event(e); }, e);
+    return enter(
+        entry_id::cuEventDestroy_v2, [&] { return end_event(e); }, e);
 }
 
 result cuEventRecord(event e, stream s) {
-    return enter(entry_id::cuEventRecord, [&] { return record(e, s, 0); }, e, s);
+    return enter(
+        entry_id::cuEventRecord, [&] { return record(e, s, 0); }, e, s);
 }
 
 result cuEventRecordWithFlags(event e, stream s, unsigned flags) {
@@ -127,11 +133,13 @@ result cuEventRecordWithFlags(event e, stream s, unsigned flags) {
 }
 
 result cuEventQuery(event e) {
-    return enter(entry_id::cuEventQuery, [&] { return query(e); }, e);
+    return enter(
+        entry_id::cuEventQuery, [&] { return query(e); }, e);
 }
 
 result cuEventSynchronize(event e) {
-    return enter(entry_id::cuEventSynchronize, [&] { return synchronize(e); }, e);
+    return enter(
+        entry_id::cuEventSynchronize, [&] { return synchronize(e); }, e);
 }
 
 result cuEventElapsedTime(float* milliseconds, event start, event end) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares every exported entry point of the embedded driver, and numbers them, from entry_list.def.
+// Declares every exported entry point of the embedded driver, and numbers them, from
+// entry_list.def.
 #pragma once
 
 #include "driver/abi.hpp"

@@ -22,7 +22,7 @@ constexpr error_text errors[] = {
 #undef HL_ERROR
 };
 
-result look_up(result error, const char** out, const char* error_text::* member) {
+result look_up(result error, const char** out, const char* error_text::*member) {
     if (out == nullptr) {
         return error_invalid_value;
     }
@@ -56,8 +56,7 @@ proc_address_result find_function(const char* symbol, int version, void** functi
     if (*function != nullptr) {
         return proc_address_result::found;
     }
-    return known ? proc_address_result::version_not_sufficient
-                 : proc_address_result::not_found;
+    return known ? proc_address_result::version_not_sufficient : proc_address_result::not_found;
 }
 
 result get_proc_address(const char* symbol, void** function, int version, std::uint64_t flags,
@@ -78,7 +77,8 @@ result get_proc_address(const char* symbol, void** function, int version, std::u
 }  // namespace
 
 result cuInit(unsigned flags) {
-    return enter(entry_id::cuInit, [&] { return initialize(flags); }, flags);
+    return enter(
+        entry_id::cuInit, [&] { return initialize(flags); }, flags);
 }
 
 result cuDriverGetVersion(int* version) {

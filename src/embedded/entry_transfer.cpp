@@ -119,9 +119,9 @@ work fill_of(device_ptr dst, std::uint32_t value, unsigned width, std::size_t co
 }
 
 bool is_fill_range(const work::fill_work& w) {
-    return w.count == 0 || (reinterpret_cast<std::uintptr_t>(w.dst) % w.width == 0 &&
-                            w.count <= SIZE_MAX / w.width &&
-                            is_range(w.dst, w.count * w.width, place::ours));
+    return w.count == 0 ||
+           (reinterpret_cast<std::uintptr_t>(w.dst) % w.width == 0 &&
+            w.count <= SIZE_MAX / w.width && is_range(w.dst, w.count * w.width, place::ours));
 }
 
 result fill_async(const work& what, stream s) {

@@ -213,9 +213,13 @@ void offer(stream_state& s) {
     }
 }
 
-void take_back_offers() { for_each_executor(take_back); }
+void take_back_offers() {
+    for_each_executor(take_back);
+}
 
-void wake_executors() { for_each_executor(wake); }
+void wake_executors() {
+    for_each_executor(wake);
+}
 
 void stop_executor(executor* e) {
     if (e != nullptr) {

@@ -47,7 +47,7 @@ class handle_table {
     const slot* at(handle_kind kind, std::uint64_t handle) const;
     void free_slot(std::uint32_t index);
 
-    std::deque<slot> slots_{1};  // grows, never moves
+    std::deque<slot> slots_{1};    // grows, never moves
     std::uint32_t free_head_ = 0;  // the slot 0 is never used: 0 ends the list
     std::uint32_t free_tail_ = 0;
     std::array<std::int64_t, static_cast<unsigned>(handle_kind::count)> live_{};

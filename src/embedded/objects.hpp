@@ -160,12 +160,12 @@ struct stream_state {
     stream_state* next_polling = nullptr;
     executor* own = nullptr;  // its executor when each stream has one
 
-    std::uint64_t waits_for_legacy = 0;      // the legacy operation that is already waited for
-    std::uint64_t legacy_waits_for = 0;      // the operation here that the legacy one waits for
+    std::uint64_t waits_for_legacy = 0;  // the legacy operation that is already waited for
+    std::uint64_t legacy_waits_for = 0;  // the operation here that the legacy one waits for
 
     capture_state* capture = nullptr;
-    std::vector<node_state*> tips;           // what the next captured node depends on
-    std::vector<graph_node> tips_shown;      // the array that cuStreamGetCaptureInfo hands out
+    std::vector<node_state*> tips;       // what the next captured node depends on
+    std::vector<graph_node> tips_shown;  // the array that cuStreamGetCaptureInfo hands out
 
     bool is_blocking() const { return !is_legacy && (flags & stream_non_blocking) == 0; }
     bool idle() const { return head == nullptr; }

@@ -35,7 +35,8 @@ bool fulfils(Word seen, Word wanted, unsigned flags) {
 template <class Word>
 bool is_reached(const work::value_work& w) {
     // Pairs with the release store of whoever writes the word.
-    const Word seen = std::atomic_ref(*static_cast<Word*>(w.address)).load(std::memory_order_acquire);
+    const Word seen =
+        std::atomic_ref(*static_cast<Word*>(w.address)).load(std::memory_order_acquire);
     return fulfils(seen, static_cast<Word>(w.value), w.flags);
 }
 

@@ -95,10 +95,11 @@ int device_count() {
     errno = 0;
     const long count = std::strtol(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || count < 0 || count > most) {
-        std::fprintf(stderr,
-                     "hostlaunch: HOSTLAUNCH_EMBEDDED_DEVICES is \"%s\", not a number from 0 to %ld;"
-                     " the embedded driver has 1 device\n",
-                     text, most);
+        std::fprintf(
+            stderr,
+            "hostlaunch: HOSTLAUNCH_EMBEDDED_DEVICES is \"%s\", not a number from 0 to %ld;"
+            " the embedded driver has 1 device\n",
+            text, most);
         return 1;
     }
     return static_cast<int>(count);
@@ -106,7 +107,9 @@ int device_count() {
 
 }  // namespace
 
-driver& the_driver() { return *instance; }
+driver& the_driver() {
+    return *instance;
+}
 
 thread_state& this_thread() {
     if (current_thread == nullptr) {
@@ -123,9 +126,13 @@ std::uint64_t thread_id() {
     return current_id;
 }
 
-bool inside_host_function() { return runs_host_functions; }
+bool inside_host_function() {
+    return runs_host_functions;
+}
 
-void set_inside_host_function(bool inside) { runs_host_functions = inside; }
+void set_inside_host_function(bool inside) {
+    runs_host_functions = inside;
+}
 
 result initialize(unsigned flags) {
     if (flags != 0) {

@@ -57,7 +57,9 @@ class blocker {
     bool ended_ = false;
 };
 
-inline void count_up(void* counter) { static_cast<std::atomic<int>*>(counter)->fetch_add(1); }
+inline void count_up(void* counter) {
+    static_cast<std::atomic<int>*>(counter)->fetch_add(1);
+}
 
 // Runs `body` on another thread; `finished` tells whether it has returned.
 class background {
@@ -89,7 +91,9 @@ class background {
 
 // Gives a call that must block time to return by mistake. A test that relies on it cannot fail by
 // being slow: it can only miss a mistake.
-inline void give_it_time() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
+inline void give_it_time() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
 
 // The primary context of device 0 is current; at the end nothing is left behind.
 class embedded_driver : public testing::Test {
@@ -109,7 +113,8 @@ class embedded_driver : public testing::Test {
             cuEventDestroy_v2(e);
         }
         EXPECT_EQ(hostlaunch_embedded_wait_idle(patience_ms), 0);
-        for (const char* what : {"streams", "events", "device_memory", "host_memory", "pending", "graphs"}) {
+        for (const char* what :
+             {"streams", "events", "device_memory", "host_memory", "pending", "graphs"}) {
             EXPECT_EQ(hostlaunch_embedded_live(what), 0) << what;
         }
         EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), success);

@@ -169,12 +169,12 @@ def test_thread_locals_persist_on_the_drivers_thread(stream, embedded):
     assert seen == [1, 2, 3, 4]
 
 
-def entering_calls(stream, event, buffers):
+def entering_calls(stream, event, buffers, compiled):
     """Each call that would enter CUDA."""
     first, second = buffers
     return {
         "host_launch": lambda: host_launch(stream, int),
-        "host_launch as is": lambda: host_launch(stream, CUhostFn(1), user_data=b"x"),
+        "host_launch as is": lambda: host_launch(stream, compiled, user_data=b"x"),
         "Stream": lambda: hostlaunch.Stream(0),
         "Buffer": lambda: hostlaunch.Buffer(16),
         "Stream.sync": stream.sync,
@@ -208,11 +208,11 @@ def check_refused(errors):
         assert "host function" in str(error), (name, error)
 
 
-def test_calls_that_enter_cuda_from_inside_a_function_are_refused_at_once(stream):
+def test_calls_that_enter_cuda_from_inside_a_function_are_refused_at_once(stream, hostfns):
     """contract: E3."""
     errors = {}
     with hostlaunch.Buffer(16) as first, hostlaunch.Buffer(16) as second:
-        calls = entering_calls(stream, stream.record(), (first, second))
+        calls = entering_calls(stream, stream.record(), (first, second), hostfns.count)
         host_launch(stream, lambda: collect_errors(calls, errors))
         waiting.sync(stream)
         assert len(errors) == len(calls)
