@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of all Python tests: streams, the driver, its knobs, and the checks after each test."""
 
+import gc
 import os
 import sys
 
@@ -91,6 +92,7 @@ def stream(make_stream):
 @pytest.fixture
 def gate(make_stream):
     """Make a host function that holds its stream; opened at the latest after the test."""
+    gc.collect()  # freeing memory that an earlier test left behind would wait for the gate
     with waiting.Gate() as made:
         yield made
 

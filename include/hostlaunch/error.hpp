@@ -2,8 +2,12 @@
 // The exception that the library throws: a refused driver call or a misuse of the library.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "hostlaunch/export.hpp"
 
 namespace hostlaunch {
 
@@ -22,7 +26,7 @@ enum class misuse : int {
 //
 // code(): the driver's CUresult (positive), or a value of `misuse` (negative).
 // name(): "CUDA_ERROR_..." or "HOSTLAUNCH_ERROR_...". what(): what was attempted and why it failed.
-class error : public std::runtime_error {
+class HOSTLAUNCH_API error : public std::runtime_error {
   public:
     error(int code, std::string name, const std::string& message)
         : std::runtime_error(message), code_(code), name_(std::move(name)) {}
@@ -34,5 +38,11 @@ class error : public std::runtime_error {
     int code_;
     std::string name_;
 };
+
+// Sets what receives an exception that leaves a host function, called on the driver's thread; the
+// stream continues afterwards. Null restores the default, one line on stderr. Returns the former.
+using unhandled_exception_handler = void (*)(std::exception_ptr) noexcept;
+HOSTLAUNCH_API unhandled_exception_handler
+set_unhandled_exception_handler(unhandled_exception_handler handler) noexcept;
 
 }  // namespace hostlaunch

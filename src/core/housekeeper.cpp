@@ -56,6 +56,7 @@ class watcher {
     bool look() {
         update_clock();
         bool found = as_is::poll(false);
+        found |= release_in_background();
         if (steady_clock::now() - probed_at_ >= probe_every) {
             probed_at_ = steady_clock::now();
             probe_overdue();
@@ -120,7 +121,9 @@ class watcher {
     std::vector<probe> probes_;
 };
 
-bool has_work() noexcept { return outstanding() > 0 || release_retry_wanted(); }
+bool has_work() noexcept { 
+    return outstanding() > 0 || release_retry_wanted() || background_release_wanted();
+}
 
 void run() {
     const relaxed_capture mode;

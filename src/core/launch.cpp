@@ -93,4 +93,11 @@ status launch_as_is(stream_target target, record& r, record_kind kind, abi::host
     return {};
 }
 
+status launch_untracked(stream_target target, abi::host_fn fn, void* user_data) noexcept {
+    const target_scope scope(target);
+    if (!scope.status().ok()) return scope.status();
+    if (const status s = check_capture(target.handle); !s.ok()) return s;
+    return {api().launch_host_func(target.handle, fn, user_data), "cuLaunchHostFunc"};
+}
+
 }  // namespace hostlaunch::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launch path: from a filled record to the driver's acceptance, or to nothing at all.
 //
-// Both functions enter the driver: call without the GIL and without any lock.
+// All functions enter the driver: call without the GIL and without any lock.
 #pragma once
 
 #include "core/context.hpp"
@@ -18,5 +18,8 @@ status launch_gated(stream_target target, record& r, abi::host_fn trampoline) no
 // Failure as above. If only the tracking fails the launch stands and r is kept to process end.
 status launch_as_is(stream_target target, record& r, record_kind kind, abi::host_fn fn,
                     void* user_data) noexcept;
+
+// Enqueues fn(user_data) with the same checks, and keeps nothing.
+status launch_untracked(stream_target target, abi::host_fn fn, void* user_data) noexcept;
 
 }  // namespace hostlaunch::core

@@ -17,7 +17,7 @@ namespace hostlaunch::core {
 
 class event;
 
-struct stream_options {
+struct stream_options {  // as hostlaunch::stream_options
     int device = -1;  // -1: the current context, else the primary context of device 0
     bool nonblocking = true;
     std::optional<int> priority;  // within the device's range; lower numbers are more urgent

@@ -3,6 +3,7 @@
 #include "core/outcomes.hpp"
 
 #include "core/housekeeper.hpp"
+#include "hostlaunch/detail/closure.hpp"
 
 namespace hostlaunch::core {
 namespace {
@@ -60,8 +61,8 @@ bool is_as_is(const record& r) noexcept {
 
 }  // namespace
 
-stats read_stats() noexcept {
-    stats s;
+launch_stats read_stats() noexcept {
+    launch_stats s;
     for_each_record([&s](record&, std::uint64_t, state now) {
         switch (now) {
             case state::pending: ++s.pending; break;
@@ -92,6 +93,13 @@ void count_accepted() noexcept { count.accepted.fetch_add(1); }
 
 bool finish(record& r, state outcome) noexcept {
     return end_and_push(r, r.generation(), state::running, outcome);
+}
+
+bool finish_in_place(record& r, state outcome) noexcept {
+    if (!r.move(r.generation(), state::running, outcome)) return false;
+    counter_of(outcome).fetch_add(1, std::memory_order_relaxed);
+    record_pool::instance().recycle(r);
+    return true;
 }
 
 void finish_as_is(record& r, state outcome) noexcept {
@@ -153,6 +161,19 @@ void request_release() noexcept {
     if (hook == nullptr || hook()) return;
     release_retry.store(true);
     housekeeper::wake_if_idle();
+}
+
+bool release_in_background() noexcept {
+    if (!background_release_wanted()) return false;
+    ended.drain([](record& r) {
+        if (r.operations->destroy != nullptr) r.operations->destroy(r.payload);
+        record_pool::instance().recycle(r);
+    });
+    return true;
+}
+
+bool background_release_wanted() noexcept {
+    return release_hook.load(std::memory_order_relaxed) == nullptr && !ended.empty();
 }
 
 bool take_release_retry() noexcept { return release_retry.exchange(false); }

@@ -2,28 +2,15 @@
 // One outcome for every launch: the counters, and the moves that end a launch.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "core/record_stack.hpp"
+#include "hostlaunch/stats.hpp"
 
 namespace hostlaunch::core {
 
-// Counts since the process began. Each launch that the driver accepted ends as exactly one of ran,
-// raised, abandoned, dropped; until then it is pending or running.
-struct stats {
-    std::uint64_t accepted = 0;
-    std::uint64_t pending = 0;
-    std::uint64_t running = 0;
-    std::uint64_t ran = 0;
-    std::uint64_t raised = 0;
-    std::uint64_t abandoned = 0;
-    std::uint64_t dropped = 0;
-    std::uint64_t awaiting_release = 0;  // ended, payload not released yet
-};
-
 // Exact while nothing moves: the counters add up to `accepted`. Walks the pool; no lock.
-stats read_stats() noexcept;
+launch_stats read_stats() noexcept;
 
 // Launches accepted and not ended, from two loads and without walking: may be off while they move.
 std::int64_t outstanding() noexcept;
@@ -34,6 +21,9 @@ void count_accepted() noexcept;
 // Ends a running record with `outcome` (ran or raised) and pushes it for release; the caller must
 // not touch it afterwards. False if exit has given it up meanwhile: then its payload is left alone.
 bool finish(record& r, state outcome) noexcept;
+
+// As finish for a payload that needs no destruction: gives the record back at once.
+bool finish_in_place(record& r, state outcome) noexcept;
 
 // Ends an as-is record: ran (pushed for release) or abandoned (kept).
 void finish_as_is(record& r, state outcome) noexcept;
@@ -58,6 +48,13 @@ record_stack& to_release() noexcept;
 // false if it cannot be asked now, and the housekeeper then asks again. Any thread.
 void set_release_hook(bool (*hook)() noexcept) noexcept;
 void request_release() noexcept;
+
+// Destroys ended payloads on the calling thread if no surface has set a hook (C++ alone). Returns true
+// if there were any. Runs destructors of users: call without locks, never on a driver thread.
+bool release_in_background() noexcept;
+
+// True if release_in_background has something to do.
+bool background_release_wanted() noexcept;
 
 // True once a request failed; cleared by the call.
 bool take_release_retry() noexcept;

@@ -5,9 +5,12 @@
 #include <pthread.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <thread>
 
+#include "core/gate.hpp"
 #include "driver/driver.hpp"
 
 namespace hostlaunch::core {
@@ -35,8 +38,21 @@ void mark_child() noexcept {
     }
 }
 
+// Waits, bounded, for functions that are running, but not for the one that called exit itself.
+void wait_for_running() noexcept {
+    const std::uint64_t own = in_host_function() ? 1 : 0;
+    const auto limit = std::chrono::steady_clock::now() + exit_limit();
+    while (gate().uses() > own && std::chrono::steady_clock::now() < limit) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+// Functions that have not started never run: what they refer to is about to be destroyed.
 void mark_end() noexcept {
     detail::exiting.store(true);
+    const bool waited_before = gate().is_closed();  // by the interpreter's exit
+    gate().close();
+    if (!waited_before && !forked()) wait_for_running();
     detail::ending.store(true, std::memory_order_relaxed);
 }
 

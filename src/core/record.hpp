@@ -28,6 +28,10 @@
 
 #include "driver/abi.hpp"
 
+namespace hostlaunch::detail {
+struct closure_operations;
+}
+
 namespace hostlaunch::core {
 
 enum class state : std::uint8_t {
@@ -67,6 +71,9 @@ struct alignas(128) record {
     std::atomic<abi::event> event{nullptr};  // behind an as-is launch
     std::atomic<std::uint32_t> launched_at{0};  // coarse milliseconds, see housekeeper.hpp
     std::atomic<record_kind> kind{record_kind::gated};
+    // How the C++ surface runs and destroys the payload; null where Python owns it. Written by the
+    // owner before the launch, read by whoever owns the record afterwards.
+    const detail::closure_operations* operations = nullptr;
 
     alignas(64) std::byte payload[64];
 

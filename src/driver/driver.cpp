@@ -85,15 +85,15 @@ const table& api() noexcept { return *table_in_use.load(std::memory_order_acquir
 
 std::string error_name(result code) {
     const char* name = nullptr;
-    if (is_loaded() && api().get_error_name(code, &name) == success && name != nullptr) return name;
-    if (code == error_stub_library) return "CUDA_ERROR_STUB_LIBRARY";
-    if (code == error_no_device) return "CUDA_ERROR_NO_DEVICE";
+    if (is_loaded() && api().get_error_name(code, &name) == abi::success && name != nullptr) return name;
+    if (code == abi::error_stub_library) return "CUDA_ERROR_STUB_LIBRARY";
+    if (code == abi::error_no_device) return "CUDA_ERROR_NO_DEVICE";
     return "CUDA_ERROR_" + std::to_string(code);
 }
 
 std::string error_text(result code) {
     const char* text = nullptr;
-    if (is_loaded() && api().get_error_string(code, &text) == success && text != nullptr) return text;
+    if (is_loaded() && api().get_error_string(code, &text) == abi::success && text != nullptr) return text;
     return {};
 }
 

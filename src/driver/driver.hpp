@@ -12,7 +12,16 @@
 
 namespace hostlaunch::driver_library {
 
-using namespace abi;  // the signatures in entries.def use its names
+// The names that the signatures in entries.def use.
+using abi::capture_mode;
+using abi::capture_status;
+using abi::context;
+using abi::device;
+using abi::device_ptr;
+using abi::event;
+using abi::host_fn;
+using abi::result;
+using abi::stream;
 
 struct table {
 #define HOSTLAUNCH_DRIVER_ENTRY(field, name, version, need, params) result(*field) params;

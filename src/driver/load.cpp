@@ -19,7 +19,7 @@ constexpr const char* embedded_file = "libhostlaunch_embedded.so";
 // Stands in for an entry that the library does not have, so that no call is ever a null call.
 template <class... Args>
 result missing(Args...) {
-    return error_not_supported;
+    return abi::error_not_supported;
 }
 
 template <class... Args>
@@ -51,14 +51,14 @@ std::string path_of(void* handle, const std::string& fallback) {
 }
 
 // The name of a required entry that the library lacks, or null.
-const char* resolve(get_proc_address_fn get, table& fn) {
+const char* resolve(abi::get_proc_address_fn get, table& fn) {
     const char* lacking = nullptr;
 #define HOSTLAUNCH_DRIVER_ENTRY(field, name, version, need, params)                           \
     {                                                                                         \
         constexpr bool required = std::string_view(#need) == "required";                      \
         void* address = nullptr;                                                              \
         const result code = get(#name, &address, version, 0, nullptr);                        \
-        if (code == success && address != nullptr) {                                          \
+        if (code == abi::success && address != nullptr) {                                          \
             set_found(fn.field, address);                                                     \
         } else {                                                                              \
             set_missing(fn.field);                                                            \
@@ -71,7 +71,7 @@ const char* resolve(get_proc_address_fn get, table& fn) {
 }
 
 attempt stub_library(const std::string& path) {
-    return failure(error_stub_library,
+    return failure(abi::error_stub_library,
                    path + " is the CUDA toolkit's stub library, made for linking only; take its "
                           "folder off the library path so that the NVIDIA driver's libcuda.so.1 "
                           "is found");
@@ -79,20 +79,20 @@ attempt stub_library(const std::string& path) {
 
 attempt initialise(library& out) {
     const result code = out.fn.init(0);
-    if (code == error_stub_library) return stub_library(out.path);
+    if (code == abi::error_stub_library) return stub_library(out.path);
     int count = 0;
-    if (code == error_no_device ||
-        (code == success && out.fn.device_get_count(&count) == success && count == 0)) {
-        return {attempt::outcome::no_device, error_no_device, out.path + " finds no CUDA device"};
+    if (code == abi::error_no_device ||
+        (code == abi::success && out.fn.device_get_count(&count) == abi::success && count == 0)) {
+        return {attempt::outcome::no_device, abi::error_no_device, out.path + " finds no CUDA device"};
     }
-    if (code != success) {
+    if (code != abi::success) {
         const char* name = nullptr;
-        if (out.fn.get_error_name(code, &name) != success || name == nullptr) name = "an error";
+        if (out.fn.get_error_name(code, &name) != abi::success || name == nullptr) name = "an error";
         return failure(code, "cuInit of " + out.path + " returned " + name + " (" +
                                  std::to_string(code) + ")");
     }
     out.fn.driver_get_version(&out.version);
-    return {attempt::outcome::ready, success, {}};
+    return {attempt::outcome::ready, abi::success, {}};
 }
 
 }  // namespace
@@ -114,14 +114,14 @@ attempt open_library(const std::string& name, library& out) {
     out.path = path_of(handle, name);
     out.which = dlsym(handle, "hostlaunch_embedded_reset") != nullptr ? kind::embedded : kind::cuda;
 
-    get_proc_address_fn get = nullptr;
+    abi::get_proc_address_fn get = nullptr;
     set_found(get, dlsym(handle, "cuGetProcAddress_v2"));
     if (get == nullptr) {
         return unusable(out.path +
                         " has no cuGetProcAddress_v2: a driver of CUDA 12.0 or later is needed");
     }
     void* probe = nullptr;
-    if (get("cuInit", &probe, 2000, 0, nullptr) == error_stub_library) {
+    if (get("cuInit", &probe, 2000, 0, nullptr) == abi::error_stub_library) {
         return stub_library(out.path);
     }
     if (const char* lacking = resolve(get, out.fn)) {
@@ -143,6 +143,9 @@ std::string embedded_library_path() {
     }
 #ifdef HOSTLAUNCH_EMBEDDED_BUILD_PATH
     if (access(HOSTLAUNCH_EMBEDDED_BUILD_PATH, R_OK) == 0) return HOSTLAUNCH_EMBEDDED_BUILD_PATH;
+#endif
+#ifdef HOSTLAUNCH_EMBEDDED_INSTALL_PATH
+    if (access(HOSTLAUNCH_EMBEDDED_INSTALL_PATH, R_OK) == 0) return HOSTLAUNCH_EMBEDDED_INSTALL_PATH;
 #endif
     return embedded_file;
 }

@@ -23,8 +23,16 @@ inline constexpr std::chrono::seconds patience{30};  // for what must happen
 inline constexpr int patience_ms = 30'000;
 
 // A host function that reports its start and then waits to be let go.
+// Its end waits for all work, so whatever that work points to must be declared before it.
 class blocker {
   public:
+    blocker() = default;
+    blocker(const blocker&) = delete;
+    blocker& operator=(const blocker&) = delete;
+    ~blocker() {
+        let_go();
+        EXPECT_EQ(hostlaunch_embedded_wait_idle(patience_ms), 0);
+    }
     static void run(void* self) { static_cast<blocker*>(self)->block(); }
 
     void wait_until_running() {

@@ -87,18 +87,21 @@ TEST_F(knobs, a_held_entry_blocks_its_callers_until_it_is_released) {
 // contract: D4
 TEST_F(knobs, a_launch_can_wait_for_the_running_function) {
     const stream s = make_stream();
+    const stream other = make_stream();
     std::atomic<int> ran{0};
     hostlaunch_embedded_set_launch(hostlaunch_embedded_launch_waits_running, 0);
     blocker b;
     ASSERT_EQ(cuLaunchHostFunc(s, blocker::run, &b), success);
     b.wait_until_running();
-    background launches(
-        [&] { EXPECT_EQ(cuLaunchHostFunc(make_stream(), count_up, &ran), success); });
+    background launches([&] { EXPECT_EQ(cuLaunchHostFunc(other, count_up, &ran), success); });
     background launches_here([&] { EXPECT_EQ(cuLaunchHostFunc(s, count_up, &ran), success); });
     launches_here.wait_until_started();
     give_it_time();
     EXPECT_FALSE(launches_here.finished());
     b.let_go();
+    launches.join();
+    launches_here.join();
+    EXPECT_EQ(cuCtxSynchronize(), success);
 }
 
 // contract: D4
@@ -128,6 +131,7 @@ TEST_F(knobs, a_launch_can_wait_for_room_in_a_bounded_queue) {
     EXPECT_EQ(hostlaunch_embedded_step(1, patience_ms), 1);
     fourth.join();
     EXPECT_EQ(hostlaunch_embedded_live("pending"), 3);
+    EXPECT_EQ(hostlaunch_embedded_step(3, patience_ms), 3);
 }
 
 TEST_F(knobs, turning_the_launch_knob_back_frees_who_waits) {
@@ -142,6 +146,7 @@ TEST_F(knobs, turning_the_launch_knob_back_frees_who_waits) {
     hostlaunch_embedded_set_launch(hostlaunch_embedded_launch_queues, 0);
     launches.join();
     EXPECT_EQ(ran, 0);
+    EXPECT_EQ(hostlaunch_embedded_step(1, patience_ms), 1);
 }
 
 struct queries {

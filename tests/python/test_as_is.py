@@ -5,9 +5,10 @@ import ctypes
 import gc
 import threading
 
+import pytest
+
 import hostlaunch
 import probes
-import pytest
 import waiting
 from hostlaunch import host_launch
 

@@ -2,9 +2,11 @@
 """Buffers: memory to order host functions against."""
 
 import gc
+from contextlib import closing
+
+import pytest
 
 import hostlaunch
-import pytest
 import waiting
 from fakes import ForeignStream
 from hostlaunch import Buffer, host_launch
@@ -13,7 +15,7 @@ from hostlaunch import Buffer, host_launch
 @pytest.fixture
 def pinned():
     """Make a pinned buffer of 64 bytes."""
-    with Buffer(64, kind="pinned") as buffer:
+    with closing(Buffer(64, kind="pinned")) as buffer:
         yield buffer
 
 
@@ -54,17 +56,17 @@ def test_numpy_reads_and_writes_pinned_memory(pinned):
 
 def test_device_memory_is_no_host_buffer():
     """contract: section 2."""
-    with Buffer(64) as buffer, pytest.raises((TypeError, BufferError)):
+    with closing(Buffer(64)) as buffer, pytest.raises((TypeError, BufferError)):
         memoryview(buffer)
 
 
 def test_data_travels_to_the_device_and_back(stream):
     """contract: section 2, O1."""
     with (
-        Buffer(1000, kind="pinned") as source,
-        Buffer(1000) as device,
-        Buffer(1000) as other,
-        Buffer(1000, kind="pinned") as target,
+        closing(Buffer(1000, kind="pinned")) as source,
+        closing(Buffer(1000)) as device,
+        closing(Buffer(1000)) as other,
+        closing(Buffer(1000, kind="pinned")) as target,
     ):
         memoryview(source).cast("B")[:] = bytes(i % 251 for i in range(1000))
         assert source.copy_to(device, stream=stream) is None
@@ -98,9 +100,9 @@ def test_fill_takes_an_int(stream, pinned, value):
 
 def test_sizes_that_do_not_match_are_refused(stream, pinned):
     """contract: section 2."""
-    with Buffer(65) as other:
+    with closing(Buffer(65)) as other:
         for call in (pinned.copy_to, pinned.copy_from, other.copy_to, other.copy_from):
-            with pytest.raises(ValueError, match="64|65"):
+            with pytest.raises(ValueError, match=r"64|65"):
                 call(other if call.__self__ is pinned else pinned, stream=stream)
 
 
@@ -206,7 +208,10 @@ def test_buffers_are_freed_when_collected(embedded):
 def test_operations_of_two_devices(two_devices, make_stream):
     """contract: O4, section 2."""
     stream = make_stream(1)
-    with Buffer(64, device_id=1) as device, Buffer(64, kind="pinned", device_id=1) as host:
+    with (
+        closing(Buffer(64, device_id=1)) as device,
+        closing(Buffer(64, kind="pinned", device_id=1)) as host,
+    ):
         device.fill(3, stream=stream)
         device.copy_to(host, stream=stream)
         seen = []

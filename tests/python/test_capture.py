@@ -5,9 +5,10 @@ import ctypes
 import gc
 import threading
 
+import pytest
+
 import cudriver
 import hostlaunch
-import pytest
 import waiting
 from fakes import ForeignStream
 from hostlaunch import host_launch
@@ -156,6 +157,7 @@ def test_background_calls_and_finalizers_do_not_harm_a_capture(
 
 def test_the_threads_capture_mode_is_put_back(cu, stream, hostfns):
     """contract: G4."""
+
     def exchange(mode):
         value = ctypes.c_int(mode)
         cu.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(value))

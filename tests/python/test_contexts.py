@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which context a launch works in, and that the calling thread's own is left alone."""
 
-import hostlaunch
+from contextlib import closing
+
 import pytest
+
+import hostlaunch
 import waiting
 from fakes import CupyLikeStream, ForeignStream, TorchLikeStream
 from hostlaunch import host_launch
@@ -56,7 +59,7 @@ def test_a_thread_without_a_context_can_make_and_use_everything(cu):
 
     def use():
         assert cu.current_context() is None
-        with hostlaunch.Stream() as stream, hostlaunch.Buffer(16) as buffer:
+        with hostlaunch.Stream() as stream, closing(hostlaunch.Buffer(16)) as buffer:
             buffer.fill(1, stream=stream)
             host_launch(stream, lambda: ran.append(1))
             stream.record().sync()

@@ -5,9 +5,11 @@ import contextvars
 import ctypes
 import sys
 import threading
+from contextlib import closing
+
+import pytest
 
 import hostlaunch
-import pytest
 import waiting
 from hostlaunch import host_launch
 
@@ -25,9 +27,7 @@ def raising(error):
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_an_exception_goes_to_the_unraisable_hook_and_the_stream_goes_on(
-    stream, unraisable, error
-):
+def test_an_exception_goes_to_the_unraisable_hook_and_the_stream_goes_on(stream, unraisable, error):
     """contract: E1."""
     ran = []
     fn = raising(error)
@@ -211,7 +211,7 @@ def check_refused(errors):
 def test_calls_that_enter_cuda_from_inside_a_function_are_refused_at_once(stream, hostfns):
     """contract: E3."""
     errors = {}
-    with hostlaunch.Buffer(16) as first, hostlaunch.Buffer(16) as second:
+    with closing(hostlaunch.Buffer(16)) as first, closing(hostlaunch.Buffer(16)) as second:
         calls = entering_calls(stream, stream.record(), (first, second), hostfns.count)
         host_launch(stream, lambda: collect_errors(calls, errors))
         waiting.sync(stream)

@@ -5,8 +5,9 @@ import ctypes
 import functools
 import threading
 
-import hostlaunch
 import pytest
+
+import hostlaunch
 import waiting
 from hostlaunch import host_launch
 
@@ -184,9 +185,7 @@ def test_the_declaration_on_the_function_object_is_in_force(stream, hostfns, arg
         (None, [ctypes.c_int]),
     ],
 )
-def test_a_wrong_declaration_on_the_function_object_is_in_force(
-    stream, hostfns, result, arguments
-):
+def test_a_wrong_declaration_on_the_function_object_is_in_force(stream, hostfns, result, arguments):
     """contract: F2, F3."""
     fn = CUhostFn(hostfns.address("count"))
     fn.restype, fn.argtypes = result, arguments

@@ -3,9 +3,11 @@
 
 import gc
 import threading
+from contextlib import closing
+
+import pytest
 
 import hostlaunch
-import pytest
 import waiting
 from hostlaunch import host_launch
 
@@ -35,7 +37,7 @@ def test_each_function_runs_exactly_once(stream, make_stream):
 
 def test_the_function_sees_what_earlier_work_of_the_stream_wrote(stream):
     """contract: O1."""
-    with hostlaunch.Buffer(256, kind="pinned") as pinned:
+    with closing(hostlaunch.Buffer(256, kind="pinned")) as pinned:
         view = memoryview(pinned).cast("B")
         seen = []
         for value in range(1, 50):
@@ -50,7 +52,7 @@ def test_later_work_of_the_stream_waits_until_the_function_returns(stream):
     """contract: O1. The function ends well after it began; the copy behind it sees its write."""
     source = hostlaunch.Buffer(64, kind="pinned")
     target = hostlaunch.Buffer(64, kind="pinned")
-    with source, target:
+    with closing(source), closing(target):
         written, read = memoryview(source).cast("B"), memoryview(target).cast("B")
         started, finish = threading.Event(), threading.Event()
 

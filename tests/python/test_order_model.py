@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random programs over several streams, compared with a model of the order."""
 
+import pytest
+
 import embedded as embedded_driver
 import hostlaunch
-import pytest
 import waiting
 from hostlaunch import host_launch
 

@@ -3,10 +3,11 @@
 
 import sys
 
+import pytest
+
 import embedded as embedded_driver
 import hostlaunch
 import probes
-import pytest
 import waiting
 from fakes import ForeignStream
 from hostlaunch import host_launch

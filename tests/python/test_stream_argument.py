@@ -3,8 +3,9 @@
 
 import ctypes
 
-import hostlaunch
 import pytest
+
+import hostlaunch
 import waiting
 from fakes import CoreLikeStream, CupyLikeStream, FakeBuilder, ForeignStream, TorchLikeStream
 from hostlaunch import host_launch

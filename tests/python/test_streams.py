@@ -4,8 +4,9 @@
 import gc
 import threading
 
-import hostlaunch
 import pytest
+
+import hostlaunch
 import waiting
 from hostlaunch import host_launch
 
@@ -53,7 +54,6 @@ def test_a_closed_stream_refuses_work(make_stream):
         lambda: stream.wait(event),
         lambda: stream.wait(other),
         lambda: other.wait(stream),
-        stream.__cuda_stream__,
     ):
         with pytest.raises(RuntimeError, match="closed") as caught:
             call()
@@ -211,8 +211,8 @@ def test_close_races_with_calls_in_progress(embedded):
                 for _ in range(5):
                     host_launch(stream, int)
                     stream.record().close()
-            except RuntimeError as error:
-                outcomes.append(error)
+            except RuntimeError as refusal:
+                outcomes.append(refusal)
 
         waiting.run_threads(use, use, stream.close)
         assert all(not isinstance(error, hostlaunch.CUDAError) for error in outcomes)

@@ -5,8 +5,9 @@ import array
 import ctypes
 import struct
 
-import hostlaunch
 import pytest
+
+import hostlaunch
 import waiting
 from hostlaunch import host_launch
 

@@ -4,6 +4,7 @@
 import ctypes
 
 import pytest
+
 import waiting
 from hostlaunch import host_launch
 
@@ -31,7 +32,7 @@ def expected(data):
     """The exception type, or the pointer, or the bytes."""
     if data is None:
         return 0
-    if isinstance(data, bool) or isinstance(data, float | str | list | ctypes.c_int):
+    if isinstance(data, bool | float | str | list | ctypes.c_int):
         return TypeError
     if isinstance(data, int):
         return data if 0 <= data < 2**64 else OverflowError

@@ -26,6 +26,8 @@ static uintptr_t order[ORDER_CAPACITY];
 static uintptr_t seen_pointer;
 static unsigned char seen_bytes[64];
 static uint64_t seen_sum;
+static int sitting;
+static int let_go;
 
 static void sleep_ms(long ms) {
     struct timespec pause = {ms / 1000, (ms % 1000) * 1000000};
@@ -126,6 +128,17 @@ int hf_wait_count(int wanted, int timeout_ms) {
 }
 int hf_wait_blocked(int timeout_ms) { return wait_at_least(&block_entered, 1, timeout_ms); }
 void hf_open(void) { __atomic_store_n(&block_open, 1, __ATOMIC_RELEASE); }
+
+// For a main thread that must not run bytecode: sits in C code until another thread lets it go.
+int hf_sit(int timeout_ms) {
+    __atomic_store_n(&let_go, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&sitting, 1, __ATOMIC_RELEASE);
+    const int told = wait_at_least(&let_go, 1, timeout_ms);
+    __atomic_store_n(&sitting, 0, __ATOMIC_RELEASE);
+    return told;
+}
+int hf_wait_sitting(int timeout_ms) { return wait_at_least(&sitting, 1, timeout_ms); }
+void hf_let_go(void) { __atomic_store_n(&let_go, 1, __ATOMIC_RELEASE); }
 int hf_attached(void) { return attached; }
 long hf_thread(void) { return thread_id; }
 uintptr_t hf_seen_pointer(void) { return seen_pointer; }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds hostfns.c and other small C sources with the system's compiler, and loads them."""
 
+import concurrent.futures
 import ctypes
 import functools
 import os
@@ -40,7 +41,6 @@ class HostFunctions:
         self.library.hf_thread.restype = ctypes.c_long
         self.library.hf_seen_pointer.restype = ctypes.c_size_t
         self.library.hf_seen_sum.restype = ctypes.c_uint64
-        self.count = self.fn("count")
         for name in _NAMES:
             setattr(self, name, self.fn(name))
 
@@ -65,6 +65,21 @@ class HostFunctions:
         buffer = ctypes.create_string_buffer(64)
         self.library.hf_seen_bytes(buffer)
         return buffer.raw
+
+    def while_main_is_in_c(self, body, timeout=60.0):
+        """Run body on another thread while the main thread runs no bytecode; its exception."""
+
+        def work():
+            assert self.library.hf_wait_sitting(int(timeout * 1000))
+            try:
+                body()
+            finally:
+                self.library.hf_let_go()
+
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            done = pool.submit(work)
+            assert self.library.hf_sit(int(timeout * 1000)), "the other thread hangs"
+            done.result(timeout)
 
     def order(self):
         """The pointers that hf_append was given, in order."""

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a fixed size to order work against, no more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "hostlaunch/export.hpp"
+#include "hostlaunch/stream.hpp"
+
+namespace hostlaunch {
+
+namespace core {
+class buffer;
+}
+
+enum class buffer_kind { device, pinned };
+
+// Owns device memory or pinned host memory. Threads as for `stream`. Buffers must stay open until the
+// work that uses them has run.
+class HOSTLAUNCH_API buffer {
+  public:
+    // nbytes: positive. device_id: -1 for the current context, or device 0 if there is none.
+    explicit buffer(std::size_t nbytes, buffer_kind kind = buffer_kind::device, int device_id = -1);
+    ~buffer();
+    buffer(buffer&&) noexcept;
+    buffer& operator=(buffer&&) noexcept;
+
+    std::uintptr_t handle() const noexcept;  // the address, of device or host memory
+    std::size_t nbytes() const noexcept;
+    buffer_kind kind() const noexcept;
+
+    // The host memory of a pinned buffer, empty for device memory and for a closed buffer.
+    std::span<std::byte> bytes() const noexcept;
+
+    // Enqueue a copy of the whole buffer, or set every byte. Throws std::invalid_argument if the
+    // sizes differ, `error` if the driver refuses.
+    void copy_to(buffer& destination, stream_ref stream);
+    void copy_from(buffer& source, stream_ref stream);
+    void fill(std::byte value, stream_ref stream);
+
+    // Frees the memory; the driver waits for work that uses it. Closing twice is allowed.
+    void close() noexcept;
+    bool is_closed() const noexcept;
+
+  private:
+    std::unique_ptr<core::buffer> impl_;
+};
+
+}  // namespace hostlaunch

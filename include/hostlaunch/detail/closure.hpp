@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a callable with its arguments lives in a launch record. Not for direct use.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "hostlaunch/export.hpp"
+#include "hostlaunch/stream.hpp"
+
+namespace hostlaunch {
+namespace core {
+struct record;
+}
+
+namespace detail {
+
+inline constexpr std::size_t storage_bytes = 64;
+inline constexpr std::size_t storage_alignment = 64;
+
+// What a record needs to know of the closure in it.
+struct closure_operations {
+    void (*run)(void* storage);               // on the driver's thread; may throw
+    void (*destroy)(void* storage) noexcept;  // null if there is nothing to destroy
+};
+
+template <class T>
+inline constexpr bool is_reference_wrapper = false;
+template <class T>
+inline constexpr bool is_reference_wrapper<std::reference_wrapper<T>> = true;
+
+// Excluded: what the other overloads take.
+template <class F, class... Args>
+concept launchable =
+    std::invocable<std::decay_t<F>, std::decay_t<Args>...> &&
+    std::constructible_from<std::decay_t<F>, F> &&
+    (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
+    !(std::convertible_to<std::decay_t<F>, void (*)(void*)> && std::is_pointer_v<std::decay_t<F>> &&
+      sizeof...(Args) == 1) &&
+    !(is_reference_wrapper<std::decay_t<F>> && sizeof...(Args) == 0);
+
+// A callable with its arguments, in place if it fits, else on the heap behind a pointer in place.
+template <class F, class... Args>
+struct closure {
+    struct content {
+        F fn;
+        [[no_unique_address]] std::tuple<Args...> args;
+    };
+    static constexpr bool in_place =
+        sizeof(content) <= storage_bytes && alignof(content) <= storage_alignment;
+    static constexpr bool trivial = in_place && std::is_trivially_destructible_v<content>;
+
+    template <class G, class... Given>
+    static void construct(void* storage, G&& fn, Given&&... given) {
+        if constexpr (in_place) {
+            ::new (storage) content{F(std::forward<G>(fn)),
+                                    std::tuple<Args...>(std::forward<Given>(given)...)};
+        } else {
+            ::new (storage) content*(new content{
+                F(std::forward<G>(fn)), std::tuple<Args...>(std::forward<Given>(given)...)});
+        }
+    }
+
+    static content& get(void* storage) noexcept {
+        if constexpr (in_place) {
+            return *std::launder(static_cast<content*>(storage));
+        } else {
+            return **std::launder(static_cast<content**>(storage));
+        }
+    }
+
+    static void run(void* storage) {
+        content& c = get(storage);
+        std::apply(
+            [&c](Args&... args) { (void)std::invoke(std::move(c.fn), std::move(args)...); }, c.args);
+    }
+
+    static void destroy(void* storage) noexcept {
+        if constexpr (in_place) {
+            get(storage).~content();
+        } else {
+            delete &get(storage);
+        }
+    }
+
+    static constexpr closure_operations operations{&run, trivial ? nullptr : &destroy};
+};
+
+// A record in the caller's hands: filled, then launched; given back if it was not.
+class HOSTLAUNCH_API reservation {
+  public:
+    reservation();  // std::bad_alloc if there is no memory
+    ~reservation();
+    reservation(const reservation&) = delete;
+    reservation& operator=(const reservation&) = delete;
+
+    void* storage() noexcept { return storage_; }
+
+    // requires: a closure was constructed in storage(). Destroys it and throws if nothing was enqueued.
+    void launch(stream_ref stream, const closure_operations& operations);
+
+  private:
+    core::record* record_;
+    void* storage_;
+};
+
+// Calls call(fn) as a host function: exceptions go to the handler, calls into the library are refused.
+HOSTLAUNCH_API void run_borrowed(void (*call)(void*), void* fn);
+
+// Enqueues trampoline(fn), untracked.
+HOSTLAUNCH_API void launch_borrowed(stream_ref stream, void (*trampoline)(void*), void* fn);
+
+// The address of a borrowed callable or function as a void pointer, and the call through it.
+template <class F>
+struct borrowed {
+    static void* address(F& fn) noexcept {
+        if constexpr (std::is_function_v<F>) {
+            return reinterpret_cast<void*>(&fn);
+        } else {
+            return const_cast<void*>(static_cast<const volatile void*>(std::addressof(fn)));
+        }
+    }
+    static void call(void* fn) {
+        if constexpr (std::is_function_v<F>) {
+            (void)std::invoke(*reinterpret_cast<F*>(fn));
+        } else {
+            (void)std::invoke(*static_cast<F*>(fn));
+        }
+    }
+    static void trampoline(void* fn) { run_borrowed(&call, fn); }
+};
+
+}  // namespace detail
+}  // namespace hostlaunch

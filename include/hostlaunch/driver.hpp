@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which CUDA driver is in use.
+#pragma once
+
+#include <string>
+
+#include "hostlaunch/export.hpp"
+
+namespace hostlaunch {
+
+struct driver_info {
+    std::string name;             // "cuda" or "embedded"
+    int version = 0;              // as cuDriverGetVersion tells it: 13000 for CUDA 13.0
+    std::string path;             // the file of the driver library
+    std::string fallback_reason;  // why the embedded driver was taken, empty if it was asked for
+};
+
+// Loads the driver on the first call. HOSTLAUNCH_DRIVER chooses: "auto" (default), "cuda",
+// "embedded", or a path. Throws `error` if there is no usable driver. Any thread.
+HOSTLAUNCH_API driver_info driver();
+
+}  // namespace hostlaunch

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events: a point in a stream's work.
+#pragma once
+
+#include <memory>
+
+#include "hostlaunch/export.hpp"
+
+struct CUevent_st;  // CUevent and cudaEvent_t are pointers to it
+
+namespace hostlaunch {
+
+class stream;
+namespace core {
+class event;
+}
+
+// Owns an event made by stream::record; does not measure time. Threads as for `stream`.
+class HOSTLAUNCH_API event {
+  public:
+    ~event();
+    event(event&&) noexcept;
+    event& operator=(event&&) noexcept;
+
+    CUevent_st* handle() const noexcept;
+
+    // Waits until the work before the last record has completed; throws as stream::sync does.
+    void sync();
+
+    // True if that work has completed; does not wait.
+    bool is_done() const;
+
+    void close() noexcept;
+    bool is_closed() const noexcept;
+
+  private:
+    friend class stream;
+    explicit event(std::unique_ptr<core::event> made) noexcept;
+
+    std::unique_ptr<core::event> impl_;
+};
+
+}  // namespace hostlaunch

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams: a view that every function takes, and an owner.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "hostlaunch/event.hpp"
+#include "hostlaunch/export.hpp"
+
+struct CUstream_st;  // CUstream and cudaStream_t are pointers to it
+
+namespace hostlaunch {
+
+class stream;
+namespace core {
+class stream;
+}
+
+// A view of a stream: made from CUstream, cudaStream_t or hostlaunch::stream, never from a number, so
+// that a forgotten stream does not silently mean a default one. Name the default streams by their
+// CUDA constants; they mean the current context. requires: the stream outlives the view's use.
+class stream_ref {
+  public:
+    stream_ref(CUstream_st* handle) noexcept : handle_(handle) {}
+    stream_ref(const stream& owner) noexcept;
+    stream_ref(std::nullptr_t) = delete;
+    template <std::integral Number>
+    stream_ref(Number) = delete;
+
+    CUstream_st* handle() const noexcept { return handle_; }
+
+    // The owner behind the view, or null. For the library.
+    core::stream* owner() const noexcept { return owner_; }
+
+  private:
+    CUstream_st* handle_;
+    core::stream* owner_ = nullptr;
+};
+
+struct stream_options {
+    int device_id = -1;           // -1: the current context, or device 0 if there is none
+    bool nonblocking = true;      // does not synchronise with the legacy default stream
+    std::optional<int> priority;  // within the device's range; lower numbers are more urgent
+};
+
+// Owns a stream. Any thread may call any member at any time, but for moves and destruction; `close`
+// lets calls in progress end first. Functions pending at that time still run.
+class HOSTLAUNCH_API stream {
+  public:
+    explicit stream(const stream_options& options = {});
+    ~stream();
+    stream(stream&&) noexcept;
+    stream& operator=(stream&&) noexcept;
+
+    // Borrows a handle: it is used, never destroyed.
+    static stream from_handle(CUstream_st* handle);
+
+    CUstream_st* handle() const noexcept;
+    int device_id() const;
+
+    // Waits until all work enqueued so far has completed. Throws `error` with the driver's code for an
+    // earlier asynchronous error, with misuse::in_host_function inside a host function.
+    void sync();
+
+    // Records an event behind all work enqueued so far: a new one, or one of the same context.
+    event record();
+    void record(event& again);
+
+    // Lets later work of this stream wait; does not block the caller. Other devices are allowed.
+    void wait(const event& e);
+    void wait(stream_ref other);
+
+    // Destroys the stream; closing twice is allowed. Never fails.
+    void close() noexcept;
+    bool is_closed() const noexcept;
+
+  private:
+    friend class stream_ref;
+    explicit stream(std::unique_ptr<core::stream> made) noexcept;
+
+    std::unique_ptr<core::stream> impl_;
+};
+
+inline stream_ref::stream_ref(const stream& owner) noexcept
+    : handle_(owner.handle()), owner_(owner.impl_.get()) {}
+
+}  // namespace hostlaunch

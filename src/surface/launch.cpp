@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// host_launch for C++: the trampolines, and the non-template parts of the overloads.
+#include "hostlaunch/launch.hpp"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "core/gate.hpp"
+#include "core/launch.hpp"
+#include "core/outcomes.hpp"
+#include "core/pool.hpp"
+#include "core/process.hpp"
+#include "surface/border.hpp"
+#include "surface/unhandled.hpp"
+
+namespace hostlaunch {
+namespace {
+
+using core::gate;
+using core::record;
+using core::state;
+
+constexpr const char* attempted = "host_launch";
+
+// Runs user code on the driver's thread. Nothing leaves: exceptions go to the handler, and a thread
+// that is being unwound by force (by an interpreter that ended, say) parks.
+template <class Call>
+state run_guarded(Call&& call) {
+    const core::host_function_scope inside;
+    try {
+        call();
+        return state::ran;
+    } catch (::abi::__forced_unwind&) {
+        core::park();
+    } catch (...) {
+        report_unhandled(std::current_exception());
+        return state::raised;
+    }
+}
+
+extern "C" void hostlaunch_call(void* user_data) {
+    if (!gate().enter()) return;  // the process ends: the launch never runs
+    record* r = core::record_pool::instance().claim(reinterpret_cast<core::token>(user_data));
+    if (r != nullptr) {
+        const detail::closure_operations& operations = *r->operations;
+        const state outcome = run_guarded([&] { operations.run(r->payload); });
+        if (operations.destroy == nullptr) {
+            core::finish_in_place(*r, outcome);
+        } else {
+            core::finish(*r, outcome);  // the housekeeper destroys it
+        }
+    }
+    gate().leave();
+}
+
+void destroy_copy(void* storage) noexcept { std::free(*static_cast<void**>(storage)); }
+
+constexpr detail::closure_operations copy_operations{nullptr, &destroy_copy};
+
+void* copy_of(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return nullptr;
+    constexpr std::size_t alignment = 64;
+    const std::size_t room = (bytes.size() + alignment - 1) / alignment * alignment;
+    void* copy = std::aligned_alloc(alignment, room);
+    if (copy == nullptr) throw std::bad_alloc();
+    std::memcpy(copy, bytes.data(), bytes.size());
+    return copy;
+}
+
+core::status launch_bare(stream_ref stream, abi::host_fn fn, void* user_data) {
+    return on_stream(stream, [&](core::stream_target target) {
+        return core::launch_untracked(target, fn, user_data);
+    });
+}
+
+void require_launches(const char* what) {
+    core::throw_if_failed(core::enter_driver(), what);
+    if (core::exiting()) throw core::to_error(core::refuse(misuse::exiting), what);
+}
+
+}  // namespace
+
+namespace detail {
+
+static_assert(sizeof(core::record::payload) == storage_bytes);
+static_assert(alignof(core::record) >= storage_alignment);
+
+reservation::reservation() : record_(core::record_pool::instance().acquire()), storage_(nullptr) {
+    if (record_ == nullptr) throw std::bad_alloc();
+    storage_ = record_->payload;
+}
+
+reservation::~reservation() {
+    if (record_ != nullptr) core::record_pool::instance().recycle(*record_);
+}
+
+void reservation::launch(stream_ref stream, const closure_operations& operations) {
+    record_->operations = &operations;
+    try {
+        require_launches(attempted);
+        core::throw_if_failed(on_stream(stream,
+                                        [this](const core::stream_target& target) {
+                                            return core::launch_gated(target, *record_,
+                                                                      &hostlaunch_call);
+                                        }),
+                              attempted);
+    } catch (...) {
+        if (operations.destroy != nullptr) operations.destroy(storage_);
+        throw;
+    }
+    record_ = nullptr;
+}
+
+void run_borrowed(void (*call)(void*), void* fn) {
+    if (!gate().enter()) return;
+    run_guarded([&] { call(fn); });
+    gate().leave();
+}
+
+void launch_borrowed(stream_ref stream, void (*trampoline)(void*), void* fn) {
+    require_launches(attempted);
+    core::throw_if_failed(launch_bare(stream, trampoline, fn), attempted);
+}
+
+}  // namespace detail
+
+void host_launch(stream_ref stream, void (*fn)(void*), void* user_data) {
+    require_launches(attempted);
+    core::throw_if_failed(launch_bare(stream, fn, user_data), attempted);
+}
+
+void host_launch(stream_ref stream, void (*fn)(void*), std::span<const std::byte> user_data) {
+    require_launches(attempted);
+    void* copy = copy_of(user_data);
+    record* r = core::record_pool::instance().acquire();
+    if (r == nullptr) {
+        std::free(copy);
+        throw std::bad_alloc();
+    }
+    r->operations = &copy_operations;
+    ::new (r->payload) void*(copy);
+    const core::status s = on_stream(stream, [&](const core::stream_target& target) {
+        return core::launch_as_is(target, *r, core::record_kind::as_is, fn, copy);
+    });
+    if (s.ok()) return;
+    std::free(copy);
+    core::record_pool::instance().recycle(*r);
+    throw core::to_error(s, attempted);
+}
+
+}  // namespace hostlaunch

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// hostlaunch::stream and event over the core's objects.
+#include "hostlaunch/stream.hpp"
+
+#include "surface/border.hpp"
+
+namespace hostlaunch {
+
+stream::stream(std::unique_ptr<core::stream> made) noexcept : impl_(std::move(made)) {}
+
+stream::stream(const stream_options& options) {
+    core::throw_if_failed(core::enter_driver(), "stream()");
+    const core::stream_options wanted{options.device_id, options.nonblocking, options.priority};
+    core::throw_if_failed(core::stream::create(wanted, impl_), "stream()");
+}
+
+stream::~stream() = default;
+stream::stream(stream&&) noexcept = default;
+stream& stream::operator=(stream&&) noexcept = default;
+
+stream stream::from_handle(CUstream_st* handle) {
+    return stream(std::make_unique<core::stream>(reinterpret_cast<abi::stream>(handle)));
+}
+
+CUstream_st* stream::handle() const noexcept {
+    return reinterpret_cast<CUstream_st*>(impl_->raw());
+}
+
+int stream::device_id() const {
+    int device = 0;
+    use_object(*impl_, "stream::device_id", [&](core::stream& s) { return s.device(&device); });
+    return device;
+}
+
+void stream::sync() {
+    use_object(*impl_, "stream::sync",
+               [](core::stream& s) { return core::sync_stream(s.target()); });
+}
+
+event stream::record() {
+    std::unique_ptr<core::event> made;
+    use_object(*impl_, "stream::record", [&](core::stream& s) -> core::status {
+        core::stream_target target = s.target();
+        if (const core::status found = core::find_context(target); !found.ok()) return found;
+        if (const core::status c = core::event::create(target, made); !c.ok()) return c;
+        return core::record_event(target, *made);
+    });
+    return event(std::move(made));
+}
+
+void stream::record(event& again) {
+    use_object(*impl_, "stream::record", [&](core::stream& s) {
+        const core::handle::use use(again.impl_->guard());
+        return use ? core::record_event(s.target(), *again.impl_) : core::refuse(misuse::closed);
+    });
+}
+
+void stream::wait(const event& e) {
+    use_object(*impl_, "stream::wait", [&](core::stream& s) {
+        const core::handle::use use(e.impl_->guard());
+        return use ? core::wait_event(s.target(), *e.impl_) : core::refuse(misuse::closed);
+    });
+}
+
+void stream::wait(stream_ref other) {
+    use_object(*impl_, "stream::wait", [&](core::stream& s) {
+        return on_stream(other, [&](const core::stream_target& target) {
+            return core::wait_stream(s.target(), target);
+        });
+    });
+}
+
+void stream::close() noexcept { impl_->close(); }
+bool stream::is_closed() const noexcept { return impl_->is_closed(); }
+
+event::event(std::unique_ptr<core::event> made) noexcept : impl_(std::move(made)) {}
+event::~event() = default;
+event::event(event&&) noexcept = default;
+event& event::operator=(event&&) noexcept = default;
+
+CUevent_st* event::handle() const noexcept { return reinterpret_cast<CUevent_st*>(impl_->raw()); }
+
+void event::sync() {
+    use_object(*impl_, "event::sync", [](core::event& e) { return e.sync(); });
+}
+
+bool event::is_done() const {
+    bool done = false;
+    use_object(*impl_, "event::is_done", [&](core::event& e) { return e.query(&done); });
+    return done;
+}
+
+void event::close() noexcept { impl_->close(); }
+bool event::is_closed() const noexcept { return impl_->is_closed(); }
+
+}  // namespace hostlaunch

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The child of a fork: each case in a fresh interpreter, which forks."""
+
+import pytest
+
+from child import run_python
+
+PRELUDE = """
+import gc, os, signal, sys, threading, time, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: forking with threads
+import hostlaunch, waiting
+from hostlaunch import host_launch
+from probes import Probe
+
+def in_child(body):
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)  # a child that hangs is killed, and its status tells
+        body()
+        sys.exit(0)
+    return pid
+
+def check(pid):
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, os.waitstatus_to_exitcode(status)
+"""
+
+REFUSED = """
+def refused(call):
+    try:
+        call()
+    except hostlaunch.CUDAError:
+        raise
+    except RuntimeError as error:
+        assert "fork" in str(error), error
+    else:
+        raise AssertionError(f"{call} was accepted")
+"""
+
+
+def run(code):
+    """Run a case in a process of its own."""
+    result = run_python(PRELUDE + REFUSED + code + '\nprint("done")\n', timeout=60)
+    assert result.lines[-1] == "done", result
+
+
+def test_calls_that_enter_the_driver_are_refused_in_the_child():
+    """contract: X2."""
+    run("""
+stream = hostlaunch.Stream(0)
+event = stream.record()
+buffer = hostlaunch.Buffer(64)
+
+def child():
+    for call in (lambda: host_launch(stream, int), stream.sync, stream.record, event.sync,
+                 lambda: event.is_done, lambda: stream.wait(event), hostlaunch.Stream,
+                 lambda: hostlaunch.Buffer(64), lambda: buffer.fill(1, stream=stream),
+                 lambda: hostlaunch.Stream.from_handle(0).sync()):
+        refused(call)
+    assert not stream.is_closed
+
+check(in_child(child))
+host_launch(stream, int)
+waiting.sync(stream)
+""")
+
+
+def test_the_parents_functions_neither_run_nor_are_released_in_the_child():
+    """contract: X2."""
+    run("""
+stream = hostlaunch.Stream(0)
+deaths, runs = [], []
+gate = waiting.Gate()
+gate.hold(stream)
+for _ in range(50):
+    host_launch(stream, Probe(deaths, runs))
+
+def child():
+    gc.collect()
+    gate.open()
+    deadline = time.monotonic() + 0.3
+    while time.monotonic() < deadline:
+        time.sleep(0.01)
+        refused(lambda: host_launch(stream, int))
+    assert deaths == [], deaths
+    assert runs == [], runs
+
+check(in_child(child))
+gate.open()
+waiting.sync(stream)
+waiting.wait_until(lambda: len(deaths) == 50)
+assert len(runs) == 50
+""")
+
+
+def test_releases_that_await_the_main_thread_do_not_happen_in_the_child():
+    """contract: X2. The queue of pending calls is inherited."""
+    run("""
+stream = hostlaunch.Stream(0)
+deaths = []
+def work():
+    for _ in range(20):
+        host_launch(stream, Probe(deaths))
+    stream.sync()
+worker = threading.Thread(target=work)
+worker.start()
+worker.join()
+before = len(deaths)
+
+def child():
+    for _ in range(100):
+        time.sleep(0.001)
+    gc.collect()
+
+check(in_child(child))
+waiting.wait_until(lambda: len(deaths) == 20)
+""")
+
+
+def test_close_and_destructors_do_nothing_in_the_child():
+    """contract: X2."""
+    run("""
+things = [hostlaunch.Stream(0), hostlaunch.Buffer(64), hostlaunch.Buffer(64, kind="pinned")]
+things.append(things[0].record())
+kept = hostlaunch.Stream(0)
+other = hostlaunch.Stream(0)
+
+def child():
+    kept.close()
+    assert kept.is_closed
+    del things[:]
+    gc.collect()
+
+check(in_child(child))
+host_launch(things[0], int)
+waiting.sync(things[0], kept)
+things[3].sync()
+""")
+
+
+def test_no_driver_call_comes_from_the_child(embedded):
+    """contract: X2. The counts in the child are the ones it inherited."""
+    run("""
+import embedded
+knobs = embedded.knobs()
+stream = hostlaunch.Stream(0)
+event = stream.record()
+for _ in range(10):
+    host_launch(stream, int)
+waiting.sync(stream)
+names = ("cuLaunchHostFunc", "cuStreamDestroy", "cuEventDestroy", "cuEventQuery",
+         "cuStreamSynchronize", "cuCtxGetCurrent", "cuThreadExchangeStreamCaptureMode")
+
+def child():
+    before = [knobs.calls(name) for name in names]
+    refused(lambda: host_launch(stream, int))
+    refused(stream.sync)
+    event.close()
+    stream.close()
+    gc.collect()
+    assert [knobs.calls(name) for name in names] == before
+
+check(in_child(child))
+""")
+
+
+@pytest.mark.parametrize("state", ["running", "pending", "as is"])
+def test_the_child_exits_cleanly_and_quickly_whatever_the_parent_has_pending(
+    state, hostfns, tmp_path
+):
+    """contract: X2, X1."""
+    run(f"""
+import hostfns
+compiled = hostfns.load()
+stream = hostlaunch.Stream(0)
+gate = waiting.Gate()
+if {state!r} == "as is":
+    host_launch(stream, compiled.block)
+    host_launch(stream, compiled.count, user_data=b"x")
+else:
+    gate.hold(stream)
+    if {state!r} == "pending":
+        for _ in range(100):
+            host_launch(stream, int)
+began = time.monotonic()
+pid = in_child(lambda: None)
+check(pid)
+assert time.monotonic() - began < 4, "the child waited for functions that it does not have"
+gate.open()
+compiled.library.hf_open()
+waiting.sync(stream)
+""")
+
+
+def test_the_child_of_a_child_is_refused_as_well():
+    """contract: X2."""
+    run("""
+stream = hostlaunch.Stream(0)
+
+def child():
+    refused(stream.sync)
+    check(in_child(lambda: refused(stream.sync)))
+
+check(in_child(child))
+""")
+
+
+def test_a_fork_before_the_driver_was_initialised_works_normally():
+    """contract: X2."""
+    run("""
+def use():
+    stream = hostlaunch.Stream(0)
+    ran = []
+    for _ in range(10):
+        host_launch(stream, lambda: ran.append(1))
+    stream.sync()
+    assert len(ran) == 10
+    stream.close()
+
+check(in_child(use))
+use()
+""")
+
+
+def test_a_fork_from_inside_a_function_leaves_a_child_that_exits():
+    """contract: X2. The thread that forked is the child's main thread."""
+    run("""
+stream = hostlaunch.Stream(0)
+statuses = []
+
+def fork():
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)
+        try:
+            refused(lambda: host_launch(stream, int))
+        except BaseException:
+            os._exit(3)
+        os._exit(0)
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+host_launch(stream, fork)
+waiting.sync(stream)
+assert statuses == [0], statuses
+""")
+
+
+def test_multiprocessing_with_fork_reports_the_refusal():
+    """contract: X2."""
+    run("""
+import multiprocessing
+stream = hostlaunch.Stream(0)
+
+def child(queue):
+    try:
+        host_launch(stream, int)
+    except RuntimeError as error:
+        queue.put(str(error))
+
+context = multiprocessing.get_context("fork")
+queue = context.Queue()
+process = context.Process(target=child, args=(queue,))
+process.start()
+assert "fork" in queue.get(timeout=20)
+process.join(20)
+assert process.exitcode == 0
+""")
