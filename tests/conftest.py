@@ -29,6 +29,8 @@ def driver_in_use():
 @pytest.fixture(autouse=True)
 def _quiet_afterwards(driver_in_use):
     # After each test no launch is outstanding, all add up, and no entry was made with the GIL.
+    if driver_in_use.name == "embedded":
+        embedded_driver.knobs().reset()
     yield
     waiting.wait_until(waiting.is_quiet, 20)
     assert waiting.adds_up(hostlaunch.stats())

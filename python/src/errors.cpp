@@ -51,7 +51,10 @@ void set_error(const error& e) {
     if (instance) PyErr_SetObject(cuda_error, instance.get());
 }
 
-void set_error(core::status s, const char* attempted) { set_error(core::to_error(s, attempted)); }
+void set_error(core::status s, const char* attempted) {
+    // Detached: the words for it come from the driver.
+    set_error(without_gil([&] { return core::to_error(s, attempted); }));
+}
 
 bool may_enter(const char* attempted) {
     const core::status s = core::may_enter();

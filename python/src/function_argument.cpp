@@ -108,9 +108,20 @@ bool take_pointer(PyObject* number, function_argument& out) {
     return true;
 }
 
+// Exporters that cannot give contiguous memory say so by BufferError; NumPy says ValueError.
+bool refuse_buffer() {
+    if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) return false;
+    PyObject* cause = take_exception();
+    PyErr_Format(PyExc_BufferError, "user_data must be C-contiguous: %S", cause);
+    PyObject* raised = take_exception();
+    PyException_SetCause(raised, cause);
+    restore_exception(raised);
+    return false;
+}
+
 bool take_copy(PyObject* exporter, function_argument& out) {
     Py_buffer view;
-    if (PyObject_GetBuffer(exporter, &view, PyBUF_SIMPLE) != 0) return false;
+    if (PyObject_GetBuffer(exporter, &view, PyBUF_SIMPLE) != 0) return refuse_buffer();
     const auto bytes = static_cast<std::size_t>(view.len);
     if (bytes != 0) {
         const std::size_t room = (bytes + copy_alignment - 1) / copy_alignment * copy_alignment;

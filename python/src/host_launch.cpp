@@ -23,6 +23,7 @@ PyObject* name_stream = nullptr;
 PyObject* name_fn = nullptr;
 PyObject* name_callback = nullptr;
 PyObject* name_is_building = nullptr;
+PyObject* name_is_closed = nullptr;
 
 struct arguments {
     PyObject* stream = nullptr;
@@ -71,12 +72,21 @@ bool parse(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, arg
     return false;
 }
 
+// The truth of an attribute; a missing one is false. -1 with an exception set.
+int truth_of(PyObject* object, PyObject* name) {
+    owned value;
+    const int found = find_attribute(object, name, value);
+    return found > 0 ? PyObject_IsTrue(value.get()) : found;
+}
+
 // Contract S1: what the builder does afterwards is its own.
 bool forward_to_builder(const arguments& given) {
-    owned building;
     owned cause;
-    int truth = find_attribute(given.stream, name_is_building, building);
-    if (truth > 0) truth = PyObject_IsTrue(building.get());
+    int truth = truth_of(given.stream, name_is_building);
+    if (truth > 0) {
+        const int closed = truth_of(given.stream, name_is_closed);
+        truth = closed < 0 ? -1 : 1 - closed;
+    }
     if (truth < 0) cause = owned(take_exception());
     if (truth <= 0) {
         PyErr_Format(PyExc_RuntimeError,
@@ -227,6 +237,7 @@ bool add_host_launch(PyObject* module) {
     name_fn = PyUnicode_InternFromString("fn");
     name_callback = PyUnicode_InternFromString("callback");
     name_is_building = PyUnicode_InternFromString("is_building");
+    name_is_closed = PyUnicode_InternFromString("is_closed");
     if (PyErr_Occurred() != nullptr) return false;
     const owned module_name(PyUnicode_FromString("hostlaunch"));
     if (!module_name) return false;

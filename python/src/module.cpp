@@ -29,7 +29,7 @@ nb::tuple read_stats() {
 }
 
 nb::tuple read_driver() {
-    enter("driver()");
+    if (!driver_library::is_loaded()) enter("driver()");
     const driver_library::library& lib = driver_library::load();
     const char* name = lib.which == driver_library::kind::embedded ? "embedded" : "cuda";
     return nb::make_tuple(name, lib.version, lib.path.c_str());

@@ -34,9 +34,9 @@ class current_context {
     core::status status() const noexcept { return status_; }
 
   private:
-    core::status status_;
     abi::context former_ = nullptr;
     bool changed_ = false;
+    core::status status_;  // last: its initialiser sets the two above
 };
 
 // The primary context of a device, retained once by the process and never given back (a release at
@@ -74,9 +74,9 @@ class target_scope {
     core::status status() const noexcept { return status_; }
 
   private:
-    core::status status_;
     abi::context former_ = nullptr;
     bool changed_ = false;
+    core::status status_;
 };
 
 // 0 if work may be enqueued on the stream; misuse::capturing if the stream captures, its capture was

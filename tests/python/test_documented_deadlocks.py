@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The deadlocks that remain are the user's, and the documentation is true about them."""
+
+import pytest
+
+from child import run_python
+
+PRELUDE = """
+import ctypes, faulthandler, os, threading, time
+import cudriver, hostlaunch, waiting
+from hostlaunch import host_launch
+cu = cudriver.handle()
+stream = hostlaunch.Stream(0)
+gate = waiting.Gate()
+"""
+# A process that is stuck is ended with code 1 after a second; one that goes on ends with code 0.
+WATCHDOG = """
+os.write(1, b"waiting\\n")
+faulthandler.dump_traceback_later(1, exit=True)
+"""
+AFTERWARDS = """
+faulthandler.cancel_dump_traceback_later()
+os.write(1, b"went on\\n")
+os._exit(0)
+"""
+
+
+def ends(code):
+    """How the case ended: with the watchdog or by itself."""
+    result = run_python(PRELUDE + code, returncode=None, stderr=None)
+    assert result.lines[0] == "waiting", result
+    assert result.returncode == (0 if "went on" in result.lines else 1), result
+    return "by itself" if "went on" in result.lines else "stuck"
+
+
+@pytest.mark.parametrize(
+    ("library", "end"), [("cu.with_gil", "stuck"), ("cu.library", "by itself")]
+)
+def test_a_blocking_call_that_keeps_the_gil_deadlocks_with_a_python_function(library, end):
+    """contract: G3. The same call without the GIL goes on."""
+    assert (
+        ends(f"""
+def fn():
+    time.sleep(0.05)  # gives the GIL up, and then needs it
+host_launch(stream, fn)
+{WATCHDOG}
+{library}.cuStreamSynchronize(ctypes.c_void_p(stream.handle))
+{AFTERWARDS}
+""")
+        == end
+    )
+
+
+@pytest.mark.parametrize("entry", ["cuMemFree_v2", "cuCtxSynchronize"])
+def test_which_other_calls_block_is_documented(embedded, entry):
+    """contract: G3. Freeing memory and context synchronisation wait for running functions."""
+    call = "cuMemFree_v2(memory)" if entry == "cuMemFree_v2" else "cuCtxSynchronize()"
+    assert (
+        ends(f"""
+cu.set_current(cu.primary_context(0))
+memory = ctypes.c_uint64()
+cu.call("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(64))
+gate.hold(stream)
+threading.Timer(0.05, gate.open).start()
+{WATCHDOG}
+cu.with_gil.{call}
+{AFTERWARDS}
+""")
+        == "stuck"
+    )
+
+
+def test_a_function_that_waits_for_a_lock_whose_owner_waits_for_the_stream_is_stuck():
+    """contract: G3. No GIL is needed for this deadlock."""
+    assert (
+        ends(f"""
+lock = threading.Lock()
+with lock:
+    host_launch(stream, lock.acquire)
+    {WATCHDOG.strip().replace(chr(10), chr(10) + "    ")}
+    stream.sync()
+{AFTERWARDS}
+""")
+        == "stuck"
+    )
+
+
+def test_compiled_functions_do_not_take_part(hostfns):
+    """contract: G3, F2. A caller that keeps the GIL may wait for compiled code."""
+    assert (
+        ends(f"""
+import hostfns
+compiled = hostfns.load()
+host_launch(stream, compiled.sleep, user_data=50)
+{WATCHDOG}
+cu.with_gil.cuStreamSynchronize(ctypes.c_void_p(stream.handle))
+{AFTERWARDS}
+""")
+        == "by itself"
+    )

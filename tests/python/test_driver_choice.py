@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which driver is used, and what is said about it; each case in a process of its own."""
+
+import os
+
+import pytest
+
+import hostfns
+import hostlaunch
+from child import run_python
+
+USE = """
+import hostlaunch
+with hostlaunch.Stream() as stream:
+    ran = []
+    hostlaunch.host_launch(stream, lambda: ran.append(1))
+    stream.sync()
+print(hostlaunch.driver().name, ran)
+"""
+
+
+@pytest.fixture(scope="session")
+def fake_driver(tmp_path_factory):
+    """Build a libcuda.so.1 whose cuInit answers FAKE_CUINIT; its folder."""
+    if hostfns.compiler() is None:
+        pytest.skip("needs a C compiler")
+    folder = tmp_path_factory.mktemp("fakedriver")
+    hostfns.build("fakedriver.c", folder / "libcuda.so.1", "-Wl,-soname,libcuda.so.1")
+    return folder
+
+
+def with_fake(folder, code, **more):
+    """Make an environment in which the fake driver is found first."""
+    return {"LD_LIBRARY_PATH": str(folder), "FAKE_CUINIT": str(code), **more}
+
+
+def test_the_driver_in_use_is_told():
+    """contract: D2."""
+    name, version, path = info = hostlaunch.driver()
+    assert (info.name, info.version, info.path) == (name, version, path)
+    assert name in ("cuda", "embedded")
+    assert isinstance(version, int)
+    assert version >= 12000
+    assert isinstance(path, str)
+    assert os.path.exists(path)
+
+
+def test_the_embedded_driver_lies_in_the_package(embedded):
+    """contract: D1, D2."""
+    folder = os.path.dirname(os.path.realpath(hostlaunch.__file__))
+    assert os.path.realpath(hostlaunch.driver().path) == os.path.join(
+        folder, "libhostlaunch_embedded.so"
+    )
+
+
+def test_asking_for_the_embedded_driver_is_silent():
+    """contract: D1, D2."""
+    result = run_python(USE, env={"HOSTLAUNCH_DRIVER": "embedded"}, options=["-W", "error"])
+    assert result.stdout == "embedded [1]\n"
+
+
+@pytest.mark.parametrize("setting", [None, "auto"])
+def test_falling_back_to_the_embedded_driver_is_said_once(fake_driver, setting):
+    """contract: D2. There is a driver library, but no device."""
+    result = run_python(
+        USE + USE,
+        env=with_fake(fake_driver, 100, HOSTLAUNCH_DRIVER=setting),
+        stderr=None,
+        options=["-W", "always"],
+    )
+    assert result.stdout == "embedded [1]\n" * 2
+    assert result.stderr.count("EmbeddedDriverWarning") == 1
+    assert "HOSTLAUNCH_DRIVER" in result.stderr
+
+
+def test_the_fallback_can_be_made_an_error(fake_driver):
+    """contract: D2. The warning has a category of its own."""
+    code = """
+import warnings, hostlaunch
+warnings.simplefilter("error", hostlaunch.EmbeddedDriverWarning)
+for _ in range(2):
+    try:
+        hostlaunch.Stream()
+    except hostlaunch.EmbeddedDriverWarning:
+        print("raised")
+"""
+    result = run_python(code, env=with_fake(fake_driver, 100, HOSTLAUNCH_DRIVER="auto"))
+    assert result.lines[0] == "raised"
+
+
+FAILS = """
+import hostlaunch
+for _ in range(2):
+    for call in (hostlaunch.Stream, hostlaunch.driver,
+                 lambda: hostlaunch.host_launch(hostlaunch.Stream.from_handle(0), int)):
+        try:
+            call()
+        except RuntimeError as error:
+            print(error)
+        else:
+            print("worked")
+"""
+
+
+@pytest.mark.parametrize("setting", ["auto", "cuda", None])
+def test_a_driver_that_is_there_but_fails_is_an_error(fake_driver, setting):
+    """contract: D2. Never a silent fallback; the reason is told each time."""
+    result = run_python(FAILS, env=with_fake(fake_driver, 999, HOSTLAUNCH_DRIVER=setting))
+    assert len(result.lines) == 6
+    for line in result.lines:
+        assert "999" in line or "UNKNOWN" in line
+
+
+@pytest.mark.parametrize("setting", ["auto", "cuda"])
+def test_the_toolkits_stub_library_is_named_as_such(fake_driver, setting):
+    """contract: D2."""
+    result = run_python(FAILS, env=with_fake(fake_driver, 34, HOSTLAUNCH_DRIVER=setting))
+    assert len(result.lines) == 6
+    assert all("stub" in line for line in result.lines)
+
+
+def test_no_device_is_an_error_when_the_real_driver_is_asked_for(fake_driver):
+    """contract: D2."""
+    result = run_python(FAILS, env=with_fake(fake_driver, 100, HOSTLAUNCH_DRIVER="cuda"))
+    assert len(result.lines) == 6
+    assert all("device" in line for line in result.lines)
+
+
+@pytest.mark.parametrize("how", ["path", "symbolic link"])
+def test_a_driver_can_be_named_by_its_path(how, tmp_path):
+    """contract: D2."""
+    path = os.path.join(
+        os.path.dirname(os.path.realpath(hostlaunch.__file__)), "libhostlaunch_embedded.so"
+    )
+    if how == "symbolic link":
+        link = tmp_path / "libother.so"
+        link.symlink_to(path)
+        path = str(link)
+    result = run_python(USE, env={"HOSTLAUNCH_DRIVER": path}, options=["-W", "error"])
+    assert result.stdout == "embedded [1]\n"
+
+
+@pytest.mark.parametrize("setting", ["/no/such/libcuda.so", "nonsense", "EMBEDDED?"])
+def test_a_driver_that_cannot_be_found_is_an_error_that_names_it(setting):
+    """contract: D2."""
+    result = run_python(FAILS, env={"HOSTLAUNCH_DRIVER": setting})
+    assert len(result.lines) == 6
+    assert all(setting in line for line in result.lines)
+
+
+def test_a_library_that_is_no_driver_is_an_error(hostfns):
+    """contract: D2."""
+    result = run_python(FAILS, env={"HOSTLAUNCH_DRIVER": hostfns.path})
+    assert len(result.lines) == 6
+    assert "worked" not in result.stdout
+
+
+def test_importing_does_not_load_the_driver():
+    """contract: D2. A process may fork, or set HOSTLAUNCH_DRIVER, after the import."""
+    run_python("""
+        import os
+        os.environ["HOSTLAUNCH_DRIVER"] = "nonsense"
+        import hostlaunch
+        os.environ["HOSTLAUNCH_DRIVER"] = "embedded"
+        assert hostlaunch.driver().name == "embedded"
+    """)
+
+
+@pytest.mark.parametrize("devices", [1, 3])
+def test_the_embedded_driver_has_as_many_devices_as_wanted(devices):
+    """contract: D4."""
+    result = run_python(
+        f"""
+        import hostlaunch
+        for device in range({devices}):
+            assert hostlaunch.Stream(device).device_id == device
+        try:
+            hostlaunch.Stream({devices})
+        except hostlaunch.CUDAError as error:
+            print(error.name)
+        """,
+        env={"HOSTLAUNCH_DRIVER": "embedded", "HOSTLAUNCH_EMBEDDED_DEVICES": str(devices)},
+    )
+    assert result.lines == ["CUDA_ERROR_INVALID_DEVICE"]
+
+
+def test_chosen_calls_of_the_embedded_driver_fail(embedded, stream):
+    """contract: D4. The n-th call of an entry; calls before and after it work."""
+    embedded.fail("cuEventCreate", 2, nth=3)
+    embedded.fail("cuEventCreate", 999, nth=4)
+    codes = []
+    for _ in range(5):
+        try:
+            stream.record()
+            codes.append(0)
+        except hostlaunch.CUDAError as error:
+            codes.append(error.code)
+    assert codes == [0, 0, 2, 999, 0]

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exit with functions that have not started: dropped, never called into a dying interpreter."""
+
+import re
+
+import pytest
+
+from child import run_python
+from exiting import RESOURCE_WARNINGS, dropped_in_warnings, run_exit
+
+ENDINGS = {
+    "end of the program": ("", 0),
+    "sys.exit": ("sys.exit(7)", 7),
+    "sys.exit in a function call": ("(lambda: sys.exit(3))()", 3),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_pending_python_functions_are_dropped(embedded, ending):
+    """contract: X1."""
+    statement, code = ENDINGS[ending]
+    result = run_exit(
+        f"""
+knobs._manual(1)
+for _ in range(100):
+    host_launch(stream, lambda: say("ran"))
+{statement}
+""",
+        returncode=code,
+    )
+    assert result.stdout == ""
+
+
+def test_one_resource_warning_says_how_many_were_dropped(embedded):
+    """contract: X1."""
+    result = run_exit(
+        """
+knobs._manual(1)
+for _ in range(100):
+    host_launch(stream, lambda: say("ran"))
+""",
+        options=RESOURCE_WARNINGS,
+        stderr=None,
+    )
+    [warning] = dropped_in_warnings(result)
+    assert re.search(r"\b100\b", warning)
+    assert result.stdout == ""
+
+
+def test_no_warning_if_nothing_was_dropped(embedded):
+    """contract: X1."""
+    result = run_exit(
+        """
+for _ in range(100):
+    host_launch(stream, int)
+stream.sync()
+""",
+        options=RESOURCE_WARNINGS,
+        stderr=None,
+    )
+    assert not any(
+        "hostlaunch" in line or "dropped" in line for line in dropped_in_warnings(result)
+    )
+
+
+def test_dropped_functions_are_released_on_the_main_thread_while_python_is_whole(embedded):
+    """contract: X1, L1."""
+    result = run_exit("""
+class Payload:
+    def __call__(self):
+        say("ran")
+    def __del__(self):
+        assert threading.current_thread() is threading.main_thread()
+        say("released", len(sys.modules) > 10)
+knobs._manual(1)
+for _ in range(3):
+    host_launch(stream, Payload())
+late_calls.append(lambda: say("late"))
+""")
+    assert result.lines == ["released True"] * 3 + ["late"]
+
+
+@pytest.mark.parametrize("data", ["None", "b'payload' * 100", "5"])
+def test_pending_compiled_functions_are_left_alone(embedded, hostfns, data):
+    """contract: X1. Their payload stays valid, whether they run or not."""
+    result = run_exit(f"""
+knobs._manual(1)
+for _ in range(100):
+    host_launch(stream, compiled.note, user_data={data})
+""")
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("how", ["callable", "thunk"])
+def test_functions_let_go_after_the_exit_handler_are_skipped(embedded, how):
+    """contract: X1. The driver calls the trampoline, which must not enter Python; sync works."""
+    wrap = "CUhostFn" if how == "thunk" else ""
+    result = run_exit(f"""
+knobs._manual(1)
+for _ in range(50):
+    host_launch(stream, {wrap}(lambda *_: say("ran")))
+def late():
+    knobs._manual(0)
+    stream.sync()
+    say("synced")
+late_calls.append(late)
+""")
+    assert result.lines == ["synced"]
+
+
+def test_compiled_functions_let_go_after_the_exit_handler_still_see_their_data(embedded, hostfns):
+    """contract: X1. A C function may still run, and its copy is still valid."""
+    result = run_exit("""
+knobs._manual(1)
+for number in range(50):
+    host_launch(stream, compiled.copy64, user_data=bytes([7]) * 64)
+def late():
+    knobs._manual(0)
+    stream.sync()
+    say(compiled.counter(), compiled.seen_bytes() == bytes([7]) * 64)
+late_calls.append(late)
+""")
+    assert result.lines == ["50 True"]
+
+
+def test_launches_after_the_exit_handler_are_refused_and_the_rest_works(hostfns):
+    """contract: X1."""
+    result = run_exit("""
+event = stream.record()
+def late():
+    for fn in (int, compiled.count, CUhostFn(lambda pointer: None)):
+        try:
+            host_launch(stream, fn)
+        except hostlaunch.CUDAError:
+            say("wrong type")
+        except RuntimeError as error:
+            say("refused", "exit" in str(error))
+    stream.sync()
+    event.sync()
+    event.close()
+    stream.close()
+    say("closed", stream.is_closed, hostlaunch.stats().accepted)
+late_calls.append(late)
+""")
+    assert result.lines == ["refused True"] * 3 + ["closed True 0"]
+
+
+def test_exit_handlers_registered_later_run_first_and_may_launch():
+    """contract: X1."""
+    result = run_exit("""
+def early():
+    for _ in range(10):
+        host_launch(stream, lambda: say("ran"))
+    stream.sync()
+    say("synced")
+atexit.register(early)
+""")
+    assert result.lines == ["ran"] * 10 + ["synced"]
+
+
+def test_functions_run_while_threads_are_joined():
+    """contract: X1. Until then the program has not ended."""
+    result = run_exit("""
+def work():
+    for _ in range(20):
+        host_launch(stream, lambda: say("ran"))
+        time.sleep(0.005)
+    stream.sync()
+    say("joined")
+threading.Thread(target=work).start()
+""")
+    assert result.lines == ["ran"] * 20 + ["joined"]
+
+
+def test_executor_threads_finish_their_work():
+    """contract: X1."""
+    result = run_exit("""
+from concurrent.futures import ThreadPoolExecutor
+def work(number):
+    host_launch(stream, int)
+    stream.sync()
+    say("done")
+pool = ThreadPoolExecutor(3)
+for number in range(12):
+    pool.submit(work, number)
+""")
+    assert result.lines == ["done"] * 12
+
+
+def test_an_uncaught_exception_keeps_its_exit_code_and_traceback(embedded):
+    """contract: X1."""
+    result = run_exit(
+        """
+knobs._manual(1)
+for _ in range(10):
+    host_launch(stream, lambda: say("ran"))
+raise LookupError("mine")
+""",
+        returncode=1,
+        stderr=None,
+    )
+    assert result.stdout == ""
+    assert result.stderr.startswith("Traceback")
+    assert result.stderr.rstrip().endswith("LookupError: mine")
+
+
+def test_an_immediate_exit_keeps_its_code(embedded):
+    """contract: X1."""
+    run_exit(
+        """
+knobs._manual(1)
+for _ in range(10):
+    host_launch(stream, int)
+os._exit(3)
+""",
+        returncode=3,
+    )
+
+
+def test_ctrl_c_ends_the_program_as_always(embedded):
+    """contract: X1."""
+    result = run_exit(
+        """
+knobs._manual(1)
+for _ in range(10):
+    host_launch(stream, lambda: say("ran"))
+os.kill(os.getpid(), signal.SIGINT)
+time.sleep(20)
+""",
+        returncode=-2,
+        stderr=None,
+    )
+    assert result.stdout == ""
+    assert result.stderr.rstrip().endswith("KeyboardInterrupt")
+
+
+def test_global_objects_die_silently():
+    """contract: X1. Streams, events, buffers and cycles of them at module level."""
+    run_exit("""
+event = stream.record()
+buffers = [hostlaunch.Buffer(64), hostlaunch.Buffer(64, kind="pinned")]
+view = memoryview(buffers[1])
+class Node:
+    pass
+node = Node()
+node.me = node
+node.things = [hostlaunch.Stream(0), hostlaunch.Stream(1), stream.record()]
+def fn():
+    return node, event, buffers
+for _ in range(20):
+    host_launch(stream, fn)
+sys.modules["kept"] = hostlaunch.Stream(0)
+""")
+
+
+def test_a_program_that_imports_or_only_asks_ends_silently():
+    """contract: X1."""
+    run_python("import hostlaunch")
+    run_python("import hostlaunch; hostlaunch.driver(); hostlaunch.stats()")
+    run_python("import hostlaunch; s = hostlaunch.Stream(); s.close()")
+
+
+def test_releases_left_at_exit_happen_there(hostfns):
+    """contract: X1, L1. The main thread had no chance before: it was blocked in C code."""
+    result = run_exit("""
+class Payload:
+    def __call__(self):
+        pass
+    def __del__(self):
+        say("released", threading.current_thread() is threading.main_thread())
+def work():
+    compiled.library.hf_fill_pending()
+    for _ in range(40):
+        host_launch(stream, Payload())
+    stream.sync()
+compiled.while_main_is_in_c(work)
+""")
+    assert result.lines == ["released True"] * 40
+
+
+def test_a_pending_call_of_others_that_fails_at_exit_harms_nothing(embedded):
+    """contract: X1."""
+    run_exit(
+        """
+call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(lambda _: -1)
+ctypes.pythonapi.Py_AddPendingCall.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+deaths = []
+def work():
+    for _ in range(20):
+        host_launch(stream, Probe(deaths))
+    stream.sync()
+    ctypes.pythonapi.Py_AddPendingCall(ctypes.cast(call, ctypes.c_void_p), None)
+threading.Thread(target=work).start()
+""",
+        returncode=None,
+        stderr=None,
+    )

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exit while functions run: they are waited for without the GIL, and not for ever."""
+
+import re
+import time
+
+import pytest
+
+from exiting import RESOURCE_WARNINGS, dropped_in_warnings, run_exit
+
+START = """
+started = threading.Event()
+"""
+
+
+def kinds():
+    """Ways to launch a Python function called body."""
+    return {
+        "callable": "host_launch(stream, body)",
+        "thunk": "thunk = CUhostFn(lambda pointer: body()); host_launch(stream, thunk)",
+        "unrecognised thunk": (
+            "thunk = CUhostFn(lambda pointer: body()); "
+            "host_launch(stream, CUhostFn(ctypes.cast(thunk, ctypes.c_void_p).value))"
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize(
+    "body",
+    ["time.sleep(0.4)", "end = time.monotonic() + 0.4\n    while time.monotonic() < end: pass"],
+)
+def test_a_running_function_is_waited_for(kind, body):
+    """contract: X1. It needs the GIL all the while."""
+    result = run_exit(f"""{START}
+def body():
+    started.set()
+    end = time.monotonic() + 0.4
+    while time.monotonic() < end:
+        time.sleep(0 if {busy} else 0.4)
+    say("finished")
+{kinds()[kind]}
+started.wait()
+late_calls.append(lambda: say("late"))
+""")
+    assert result.lines == ["finished", "late"]
+
+
+def test_functions_behind_the_running_one_are_dropped():
+    """contract: X1."""
+    result = run_exit(
+        f"""{START}
+def body():
+    started.set()
+    time.sleep(0.3)
+    say("finished")
+host_launch(stream, body)
+started.wait()
+for _ in range(10):
+    host_launch(stream, lambda: say("ran"))
+""",
+        options=RESOURCE_WARNINGS,
+        stderr=None,
+    )
+    assert result.lines == ["finished"]
+    [warning] = dropped_in_warnings(result)
+    assert re.search(r"\b10\b", warning)
+
+
+STUCK = {
+    "asleep": "time.sleep(100)",
+    "busy": "while True: pass",
+    "on a lock that main holds": "lock.acquire()",
+    "on an event": "threading.Event().wait()",
+}
+
+
+@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("stuck", STUCK)
+def test_a_function_that_outlives_the_wait_does_not_hold_the_exit(kind, stuck):
+    """contract: X1."""
+    began = time.monotonic()
+    result = run_exit(
+        f"""{START}
+lock = threading.Lock()
+lock.acquire()
+def body():
+    started.set()
+    {STUCK[stuck]}
+{kinds()[kind]}
+started.wait()
+for _ in range(10):
+    host_launch(stream, lambda: say("ran"))
+sys.exit(5)
+""",
+        timeout_setting=0.3,
+        returncode=5,
+    )
+    assert result.stdout == ""
+    assert time.monotonic() - began < 20
+
+
+def test_a_function_that_outlives_the_wait_counts_as_dropped():
+    """contract: X1."""
+    result = run_exit(
+        f"""{START}
+def body():
+    started.set()
+    time.sleep(100)
+host_launch(stream, body)
+started.wait()
+late_calls.append(lambda: say(hostlaunch.stats().dropped, waiting.adds_up(hostlaunch.stats())))
+""",
+        timeout_setting=0.2,
+        options=RESOURCE_WARNINGS,
+        stderr=None,
+    )
+    assert result.lines == ["1 True"]
+    [warning] = dropped_in_warnings(result)
+    assert re.search(r"\b1\b", warning)
+
+
+def test_a_function_that_ends_after_the_wait_parks_its_thread(embedded):
+    """contract: X1. It returns to Python, which is ending or gone."""
+    for delay in (0.1, 0.15, 0.2):
+        run_exit(
+            f"""{START}
+def body():
+    started.set()
+    time.sleep({delay})
+for each in [hostlaunch.Stream(0) for _ in range(4)]:
+    host_launch(each, body)
+started.wait()
+""",
+            timeout_setting=0.1,
+        )
+
+
+def test_many_unrecognised_thunks_outlive_the_wait(embedded):
+    """contract: X1, F2. They attach by themselves, before and after the end."""
+    for mode in (0, 1, 2):
+        run_exit(
+            f"""{START}
+knobs.set_threads({mode})
+def body(pointer):
+    started.set()
+    time.sleep(0.002)
+thunk = CUhostFn(body)
+bare = CUhostFn(ctypes.cast(thunk, ctypes.c_void_p).value)
+for each in [hostlaunch.Stream(0) for _ in range(4)]:
+    for _ in range(200):
+        host_launch(each, bare)
+started.wait()
+""",
+            timeout_setting=0.1,
+        )
+
+
+def test_pending_thunks_that_are_not_recognised_are_waited_for_bounded(embedded):
+    """contract: X1, F2."""
+    result = run_exit(
+        """
+knobs._manual(1)
+thunk = CUhostFn(lambda pointer: say("ran"))
+host_launch(stream, CUhostFn(ctypes.cast(thunk, ctypes.c_void_p).value))
+""",
+        timeout_setting=0.3,
+    )
+    assert result.stdout == ""
+
+
+def test_running_compiled_code_does_not_hold_the_exit(hostfns):
+    """contract: X1. It needs no interpreter."""
+    began = time.monotonic()
+    run_exit("""
+host_launch(stream, compiled.block)
+host_launch(stream, compiled.count, user_data=b"x")
+assert compiled.library.hf_wait_blocked(20000)
+sys.exit(0)
+""")
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("error", ["SystemExit(9)", "KeyboardInterrupt()", "ValueError('mine')"])
+def test_what_a_function_raises_during_the_exit_does_not_change_its_code(error):
+    """contract: X1, E1."""
+    result = run_exit(
+        f"""{START}
+def body():
+    started.set()
+    time.sleep(0.2)
+    raise {error}
+host_launch(stream, body)
+started.wait()
+sys.exit(4)
+""",
+        returncode=4,
+        stderr=None,
+    )
+    assert "Exception ignored in" in result.stderr
+
+
+def test_sys_exit_inside_a_function_ends_nothing():
+    """contract: E1, X1."""
+    result = run_exit(
+        """
+host_launch(stream, lambda: sys.exit(9))
+stream.sync()
+host_launch(stream, lambda: say("next"))
+stream.sync()
+""",
+        stderr=None,
+    )
+    assert result.lines == ["next"]
+    assert "SystemExit" in result.stderr
+
+
+def test_ctrl_c_during_the_wait_ends_the_program(embedded):
+    """contract: X1. Somebody who cannot wait is not made to wait much longer."""
+    began = time.monotonic()
+    run_exit(
+        f"""{START}
+def body():
+    started.set()
+    time.sleep(0.3)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.3)
+host_launch(stream, body)
+started.wait()
+""",
+        returncode=None,
+        stderr=None,
+    )
+    assert time.monotonic() - began < 20
+
+
+def test_a_hook_that_is_slow_at_exit_is_waited_for(embedded):
+    """contract: X1, E1."""
+    result = run_exit(f"""{START}
+def hook(unraisable):
+    started.set()
+    time.sleep(0.3)
+    say("reported")
+sys.unraisablehook = hook
+def body():
+    raise ValueError
+host_launch(stream, body)
+started.wait()
+""")
+    assert result.lines == ["reported"]
+
+
+@pytest.mark.parametrize("value", ["0", "0.0", "1e-3"])
+def test_the_wait_can_be_switched_off(value):
+    """contract: X1 (a setting)."""
+    run_exit(
+        f"""{START}
+def body():
+    started.set()
+    time.sleep(100)
+host_launch(stream, body)
+started.wait()
+""",
+        timeout_setting=value,
+    )
