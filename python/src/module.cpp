@@ -23,7 +23,7 @@ void require(bool done) {
 }
 
 nb::tuple read_stats() {
-    const core::stats s = without_gil([] { return core::read_stats(); });
+    const launch_stats s = without_gil([] { return core::read_stats(); });
     return nb::make_tuple(s.accepted, s.pending, s.running, s.ran, s.raised, s.abandoned, s.dropped,
                           s.awaiting_release);
 }

@@ -26,11 +26,8 @@ def kinds():
 
 
 @pytest.mark.parametrize("kind", kinds())
-@pytest.mark.parametrize(
-    "body",
-    ["time.sleep(0.4)", "end = time.monotonic() + 0.4\n    while time.monotonic() < end: pass"],
-)
-def test_a_running_function_is_waited_for(kind, body):
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_running_function_is_waited_for(kind, busy):
     """contract: X1. It needs the GIL all the while."""
     result = run_exit(f"""{START}
 def body():
