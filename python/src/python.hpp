@@ -4,7 +4,11 @@
 
 #include <Python.h>
 
+#include <cxxabi.h>
+
 #include <utility>
+
+#include "core/gate.hpp"
 
 namespace hostlaunch::python {
 
@@ -70,12 +74,22 @@ inline void restore_exception(PyObject* exception) noexcept {
 #endif
 }
 
+// Attaches again. A daemon thread that comes back while the interpreter ends is given up by CPython, up
+// to 3.13.7 by forced unwinding: it must not pass the frames above, so the thread parks here.
+inline void attach_again(PyThreadState* state) {
+    try {
+        PyEval_RestoreThread(state);
+    } catch (::abi::__forced_unwind&) {
+        core::park();
+    }
+}
+
 // Calls f() detached from the interpreter and returns what it returns. f must not throw.
 template <class F>
 auto without_gil(F&& f) {
     PyThreadState* state = PyEval_SaveThread();
     auto value = f();
-    PyEval_RestoreThread(state);
+    attach_again(state);
     return value;
 }
 

@@ -77,11 +77,9 @@ target_scope::~target_scope() {
     if (changed_) api().ctx_set_current(former_);
 }
 
-status check_capture(abi::stream stream) noexcept {
-    auto capturing = abi::capture_status::none;
-    const int code = api().stream_is_capturing(stream, &capturing);
-    if (code == abi::success) {
-        return capturing == abi::capture_status::none ? status{} : refuse(misuse::capturing);
+status explain_capture(abi::stream stream, int code, abi::capture_status capturing) noexcept {
+    if (code == abi::success && capturing != abi::capture_status::none) {
+        return refuse(misuse::capturing);
     }
     if (code == abi::error_stream_capture_implicit || code == abi::error_stream_capture_invalidated) {
         return refuse(misuse::capturing);
@@ -92,8 +90,7 @@ status check_capture(abi::stream stream) noexcept {
     return {code, "cuStreamIsCapturing"};
 }
 
-status find_context(stream_target& target) noexcept {
-    if (target.context != nullptr) return {};
+status ask_context(stream_target& target) noexcept {
     const int code = api().stream_get_ctx(target.handle, &target.context);
     if (code == abi::error_invalid_context && is_default_stream(target.handle)) {
         return refuse(misuse::no_context);

@@ -6,6 +6,7 @@
 
 #include "core/status.hpp"
 #include "driver/abi.hpp"
+#include "driver/driver.hpp"
 
 namespace hostlaunch::core {
 
@@ -82,9 +83,18 @@ class target_scope {
 // 0 if work may be enqueued on the stream; misuse::capturing if the stream captures, its capture was
 // invalidated, or another capture forbids its use; misuse::no_context for a default stream without
 // a context; else what the driver said. Never invalidates a capture.
-status check_capture(abi::stream stream) noexcept;
+status explain_capture(abi::stream stream, int code, abi::capture_status capturing) noexcept;
+inline status check_capture(abi::stream stream) noexcept {
+    auto capturing = abi::capture_status::none;
+    const int code = driver_library::api().stream_is_capturing(stream, &capturing);
+    const bool free = code == abi::success && capturing == abi::capture_status::none;
+    return free ? status{} : explain_capture(stream, code, capturing);
+}
 
 // Fills target.context if it is not known. requires: check_capture passed.
-status find_context(stream_target& target) noexcept;
+status ask_context(stream_target& target) noexcept;
+inline status find_context(stream_target& target) noexcept {
+    return target.context != nullptr ? status{} : ask_context(target);
+}
 
 }  // namespace hostlaunch::core

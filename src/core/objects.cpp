@@ -45,8 +45,6 @@ stream::stream(abi::stream borrowed) noexcept : handle_(object_kind::none, numbe
 stream::stream(abi::stream created, abi::context context, int device) noexcept
     : handle_(object_kind::stream, number(created)), context_(context), device_(device) {}
 
-abi::stream stream::raw() const noexcept { return reinterpret_cast<abi::stream>(handle_.value()); }
-
 status stream::create(const stream_options& options, std::unique_ptr<stream>& out) {
     abi::context context = nullptr;
     if (const status s = choose_context(options.device, &context); !s.ok()) return s;

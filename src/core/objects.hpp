@@ -31,7 +31,8 @@ class stream {
     // Borrows a handle: it is used, never destroyed. Default-stream tokens are allowed.
     explicit stream(abi::stream borrowed) noexcept;
 
-    abi::stream raw() const noexcept;
+    abi::stream raw() const noexcept { return reinterpret_cast<abi::stream>(handle_.value()); }
+    abi::context context() const noexcept { return context_; }  // null for a borrowed stream
     bool is_closed() const noexcept { return handle_.is_closed(); }
     void close() noexcept { handle_.close(); }
     handle& guard() noexcept { return handle_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters on cache lines of their own by who writes them; sweeps walk the pool.
+// The moves that end launches; sweeps walk the pool.
 #include "core/outcomes.hpp"
 
 #include "core/housekeeper.hpp"
@@ -8,14 +8,7 @@
 namespace hostlaunch::core {
 namespace {
 
-struct counters {
-    alignas(64) std::atomic<std::uint64_t> accepted{0};  // launching threads
-    alignas(64) std::atomic<std::uint64_t> ran{0};       // driver threads
-    std::atomic<std::uint64_t> raised{0};
-    alignas(64) std::atomic<std::uint64_t> abandoned{0};  // housekeeper and exit
-    std::atomic<std::uint64_t> dropped{0};
-};
-counters count;
+using detail::count;
 
 record_stack ended;
 std::atomic<bool (*)() noexcept> release_hook{nullptr};
@@ -88,8 +81,6 @@ std::int64_t outstanding() noexcept {
                                       count.abandoned.load() + count.dropped.load();
     return static_cast<std::int64_t>(count.accepted.load() - ended_count);
 }
-
-void count_accepted() noexcept { count.accepted.fetch_add(1); }
 
 bool finish(record& r, state outcome) noexcept {
     return end_and_push(r, r.generation(), state::running, outcome);

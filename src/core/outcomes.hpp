@@ -2,6 +2,7 @@
 // One outcome for every launch: the counters, and the moves that end a launch.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "core/record_stack.hpp"
@@ -15,8 +16,20 @@ launch_stats read_stats() noexcept;
 // Launches accepted and not ended, from two loads and without walking: may be off while they move.
 std::int64_t outstanding() noexcept;
 
+namespace detail {
+// On cache lines of their own by who writes them.
+struct counters {
+    alignas(64) std::atomic<std::uint64_t> accepted{0};  // launching threads
+    alignas(64) std::atomic<std::uint64_t> ran{0};       // driver threads
+    std::atomic<std::uint64_t> raised{0};
+    alignas(64) std::atomic<std::uint64_t> abandoned{0};  // housekeeper and exit
+    std::atomic<std::uint64_t> dropped{0};
+};
+inline constinit counters count;
+}  // namespace detail
+
 // Called by launching threads after the driver accepted.
-void count_accepted() noexcept;
+inline void count_accepted() noexcept { detail::count.accepted.fetch_add(1); }
 
 // Ends a running record with `outcome` (ran or raised) and pushes it for release; the caller must
 // not touch it afterwards. False if exit has given it up meanwhile: then its payload is left alone.

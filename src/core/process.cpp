@@ -17,9 +17,6 @@ namespace hostlaunch::core {
 
 namespace detail {
 thread_local int host_function_depth = 0;
-std::atomic<bool> forked{false};
-std::atomic<bool> exiting{false};
-std::atomic<bool> ending{false};
 }  // namespace detail
 
 namespace {
@@ -30,7 +27,7 @@ std::atomic<unsigned> handler_count{0};
 
 void mark_child() noexcept {
     if (!driver_library::is_loaded()) return;  // the driver was not initialised: the child starts afresh
-    detail::forked.store(true, std::memory_order_relaxed);
+    detail::condition.fetch_or(detail::forked_bit);
     // A fork made inside a host function leaves the child on a thread that is none any more.
     detail::host_function_depth = 0;
     for (auto& handler : handlers) {
@@ -49,11 +46,11 @@ void wait_for_running() noexcept {
 
 // Functions that have not started never run: what they refer to is about to be destroyed.
 void mark_end() noexcept {
-    detail::exiting.store(true);
+    set_exiting();
     const bool waited_before = gate().is_closed();  // by the interpreter's exit
     gate().close();
     if (!waited_before && !forked()) wait_for_running();
-    detail::ending.store(true, std::memory_order_relaxed);
+    detail::condition.fetch_or(detail::ending_bit);
 }
 
 // Exit handlers run newest first: ours, registered after the driver's own, comes before them.
@@ -67,14 +64,27 @@ void register_handlers() {
 
 }  // namespace
 
-void set_exiting() noexcept { detail::exiting.store(true); }
+void set_exiting() noexcept { detail::condition.fetch_or(detail::exiting_bit); }
 
 status enter_driver() {
-    if (!driver_library::is_loaded()) {
+    if (detail::has(detail::not_loaded)) {
         driver_library::load();
         register_handlers();
+        detail::condition.fetch_and(~unsigned{detail::not_loaded});
     }
     return may_enter();
+}
+
+status may_enter() noexcept {
+    if (in_host_function()) return refuse(misuse::in_host_function);
+    if (forked()) return refuse(misuse::forked);
+    if (process_ending()) return refuse(misuse::exiting);
+    return {};
+}
+
+status enter_for_launch_slowly() {
+    const status s = enter_driver();
+    return s.ok() && exiting() ? refuse(misuse::exiting) : s;
 }
 
 void on_fork_child(void (*handler)()) noexcept {

@@ -12,10 +12,18 @@
 namespace hostlaunch::core {
 
 namespace detail {
-extern thread_local int host_function_depth;
-extern std::atomic<bool> forked;
-extern std::atomic<bool> exiting;
-extern std::atomic<bool> ending;
+// What keeps calls from the ordinary course, as bits of one word.
+enum : unsigned { not_loaded = 1, forked_bit = 2, exiting_bit = 4, ending_bit = 8 };
+
+// Set only (but for not_loaded, cleared once the driver is loaded). Sequentially consistent: launches
+// rely on it against the sweep at exit.
+inline constinit std::atomic<unsigned> condition{not_loaded};
+
+// In the static block of thread-local storage, so that reading it is one instruction in a shared
+// library too.
+extern __attribute__((tls_model("initial-exec"))) thread_local int host_function_depth;
+
+inline bool has(unsigned bit) noexcept { return (condition.load() & bit) != 0; }
 }  // namespace detail
 
 // Marks the calling thread as running a host function of ours.
@@ -30,27 +38,29 @@ class host_function_scope {
 inline bool in_host_function() noexcept { return detail::host_function_depth != 0; }
 
 // True in the child of a fork whose parent had initialised the driver.
-inline bool forked() noexcept { return detail::forked.load(std::memory_order_relaxed); }
+inline bool forked() noexcept { return detail::has(detail::forked_bit); }
 
 // Set once exit has begun: launches are refused, other calls still work.
-inline bool exiting() noexcept { return detail::exiting.load(); }
+inline bool exiting() noexcept { return detail::has(detail::exiting_bit); }
 void set_exiting() noexcept;
 
 // True once exit handlers of the process run: the driver may be gone, so no call enters it any more
 // and what is left is leaked on purpose.
-inline bool process_ending() noexcept { return detail::ending.load(std::memory_order_relaxed); }
+inline bool process_ending() noexcept { return detail::has(detail::ending_bit); }
 
 // Loads the driver if need be and says whether the calling thread may enter it now:
 // refused inside a host function and in a forked child. Throws hostlaunch::error if no driver can
 // be loaded. Must be called without the GIL until the driver is loaded.
 status enter_driver();
 
-// Like enter_driver once the driver is loaded, never throws. requires: driver_library::is_loaded().
-inline status may_enter() noexcept {
-    if (in_host_function()) return refuse(misuse::in_host_function);
-    if (forked()) return refuse(misuse::forked);
-    if (process_ending()) return refuse(misuse::exiting);
-    return {};
+// The refusals alone, without loading a driver.
+status may_enter() noexcept;
+
+// As enter_driver, and refused once exit has begun. The ordinary course is two loads.
+status enter_for_launch_slowly();
+inline status enter_for_launch() {
+    const bool ordinary = detail::condition.load() == 0 && detail::host_function_depth == 0;
+    return ordinary ? status{} : enter_for_launch_slowly();
 }
 
 // Runs `handler` in a forked child (async-signal context: only plain stores to atomics). At most 8.

@@ -73,7 +73,7 @@ struct alignas(128) record {
     std::atomic<record_kind> kind{record_kind::gated};
     // How the C++ surface runs and destroys the payload; null where Python owns it. Written by the
     // owner before the launch, read by whoever owns the record afterwards.
-    const detail::closure_operations* operations = nullptr;
+    const hostlaunch::detail::closure_operations* operations = nullptr;
 
     alignas(64) std::byte payload[64];
 
@@ -83,9 +83,8 @@ struct alignas(128) record {
     static state state_of(std::uint64_t word) noexcept { return static_cast<state>(word & 0xff); }
     static std::uint64_t generation_of(std::uint64_t word) noexcept { return word >> state_bits; }
 
-    // The token of the current generation. requires: owned by the caller or launching.
-    token make_token() const noexcept {
-        return generation_of(word.load(std::memory_order_relaxed)) << index_bits | index;
+    token make_token(std::uint64_t generation) const noexcept {
+        return generation << index_bits | index;
     }
 
     // Moves from one state to another within a generation; false if it is in another state.

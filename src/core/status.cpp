@@ -61,8 +61,6 @@ error to_error(status s, const std::string& attempted) {
     return {s.code, name, message};
 }
 
-void throw_if_failed(status s, const char* attempted) {
-    if (!s.ok()) throw to_error(s, attempted);
-}
+void throw_error(status s, const char* attempted) { throw to_error(s, attempted); }
 
 }  // namespace hostlaunch::core

@@ -26,7 +26,11 @@ std::string status_name(int code);
 // stream 0x7f..": the message is that, what the driver said, and what to do where we know it.
 error to_error(status s, const std::string& attempted);
 
+[[noreturn]] void throw_error(status s, const char* attempted);
+
 // Throws to_error(s, attempted) unless s.ok().
-void throw_if_failed(status s, const char* attempted);
+inline void throw_if_failed(status s, const char* attempted) {
+    if (!s.ok()) throw_error(s, attempted);
+}
 
 }  // namespace hostlaunch::core

@@ -25,8 +25,6 @@ choice& the_choice() {
     return c;
 }
 
-std::atomic<const table*> table_in_use{nullptr};
-
 attempt choose_auto(library& lib) {
     attempt cuda = open_library("libcuda.so.1", lib);
     if (cuda.how == attempt::outcome::ready || cuda.how == attempt::outcome::failed) return cuda;
@@ -60,7 +58,7 @@ void choose(choice& c) {
                        "'; it must be auto, cuda, embedded, or a path that contains a '/'";
     }
     if (c.how.how == attempt::outcome::ready) {
-        table_in_use.store(&c.lib.fn, std::memory_order_release);
+        detail::in_use.store(&c.lib.fn, std::memory_order_release);
         c.ready.store(&c.lib, std::memory_order_release);
     }
 }
@@ -78,10 +76,6 @@ const library& load() {
     }
     return c.lib;
 }
-
-bool is_loaded() noexcept { return table_in_use.load(std::memory_order_acquire) != nullptr; }
-
-const table& api() noexcept { return *table_in_use.load(std::memory_order_acquire); }
 
 std::string error_name(result code) {
     const char* name = nullptr;

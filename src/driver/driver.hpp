@@ -6,6 +6,7 @@
 // its reason, by every later call. The library is never unloaded.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "driver/abi.hpp"
@@ -43,11 +44,18 @@ struct library {
 // Reads HOSTLAUNCH_DRIVER on the first call: "auto" (or unset), "cuda", "embedded" or a path.
 const library& load();
 
+namespace detail {
+// Set once, when `load` has succeeded. Release there, acquire here.
+inline constinit std::atomic<const table*> in_use{nullptr};
+}  // namespace detail
+
 // True once `load` has succeeded: the driver is initialised in this process.
-bool is_loaded() noexcept;
+inline bool is_loaded() noexcept {
+    return detail::in_use.load(std::memory_order_acquire) != nullptr;
+}
 
 // The functions of the loaded driver. requires: is_loaded().
-const table& api() noexcept;
+inline const table& api() noexcept { return *detail::in_use.load(std::memory_order_acquire); }
 
 // The driver's name of a result, or "CUDA_ERROR_<number>" where it knows none.
 std::string error_name(result code);

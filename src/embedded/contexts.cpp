@@ -2,6 +2,7 @@
 // Makes, finds and ends contexts, streams and events.
 #include "embedded/contexts.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -73,6 +74,24 @@ void free_memory(driver& d, const context_state& ctx) {
     }
 }
 
+// Whether no thread has anything to do with the stream, so that it can be freed.
+bool is_quiet(const stream_state* s) {
+    return s->idle() && !s->runnable && !s->busy;
+}
+
+// Waits until the context can be freed. Null if another thread has done so meanwhile.
+context_state* wait_until_quiet(lock& held, context handle) {
+    for (;;) {
+        result why;
+        context_state* ctx = find_context(handle, why);
+        if (ctx == nullptr || std::all_of(ctx->streams.begin(), ctx->streams.end(), is_quiet)) {
+            return ctx;
+        }
+        wait_for_work(held, *ctx);
+        drain(held);
+    }
+}
+
 }  // namespace
 
 context_state* current_context(result& why) {
@@ -124,14 +143,13 @@ context_state& create_context(device dev, unsigned flags, bool primary) {
     return *made.release();
 }
 
-bool destroy_context(lock& held, context_state& ctx) {
+bool destroy_context(lock& held, context handle) {
     driver& d = the_driver();
-    const context handle = ctx.handle;
-    wait_until_idle(held, ctx);
-    result why;
-    if (find_context(handle, why) == nullptr) {
+    context_state* quiet = wait_until_quiet(held, handle);
+    if (quiet == nullptr) {
         return false;
     }
+    context_state& ctx = *quiet;
     free_streams(d, ctx);
     free_events(d, ctx);
     free_memory(d, ctx);

@@ -19,7 +19,7 @@ context_state& create_context(device dev, unsigned flags, bool primary);
 
 // Waits until all work of the context is done, then ends the context and everything in it; the
 // handles say CONTEXT_IS_DESTROYED from then on. False if another thread was faster.
-bool destroy_context(lock& held, context_state& ctx);
+bool destroy_context(lock& held, context handle);
 
 stream_state& create_stream(context_state& ctx, unsigned flags, int priority);
 void destroy_stream(stream_state& s);

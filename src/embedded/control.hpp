@@ -12,7 +12,8 @@
 extern "C" {
 
 // Puts every knob back to its default, forgets the log, the violations and injected failures, ends
-// holds. A sticky error stays: like a real one it lasts as long as the process.
+// holds and launches that wait. A sticky error stays: like a real one it lasts as long as the
+// process. The counters of `hostlaunch_embedded_calls` stay too.
 void hostlaunch_embedded_reset(void);
 
 // The n-th call of `entry` from now (1 = the next) returns `result` and does nothing else.
@@ -20,10 +21,11 @@ void hostlaunch_embedded_reset(void);
 int hostlaunch_embedded_fail_call(const char* entry, int nth, int result);
 
 // From now on every call that can report earlier asynchronous errors returns `result` on every
-// device; pending host functions never run; one that is running finishes.
+// device; pending host functions never run; one that is running finishes. Functions of
+// cuStreamAddCallback do run, with `result` as their status. The first error stays.
 void hostlaunch_embedded_sticky_error(int result);
 
-// Which threads run host functions.
+// Which threads run host functions. Counts for functions that become ready from then on.
 enum {
     hostlaunch_embedded_threads_per_context = 0,  // the default, as measured on a GPU
     hostlaunch_embedded_threads_per_stream = 1,
@@ -31,7 +33,8 @@ enum {
 };
 void hostlaunch_embedded_set_threads(int mode);
 
-// How cuLaunchHostFunc returns.
+// How cuLaunchHostFunc returns, but from inside a host function or on a capturing stream, where it
+// never waits. Turning the knob lets go of launches that wait by the old setting.
 enum {
     hostlaunch_embedded_launch_queues = 0,         // the default: returns at once
     hostlaunch_embedded_launch_waits_running = 1,  // waits while a function of the context runs
@@ -41,7 +44,8 @@ enum {
 void hostlaunch_embedded_set_launch(int mode, int depth);
 
 // Manual stepping: while on, host functions run only when stepped. `step` lets up to n more run,
-// waits until they have ended or `timeout_ms` has passed, and returns how many ran.
+// waits until n have ended or `timeout_ms` has passed (also if fewer are pending), and returns how
+// many ran. What did not start in time does not start later.
 void hostlaunch_embedded_set_manual(int on);
 int hostlaunch_embedded_step(int n, int timeout_ms);
 
@@ -57,7 +61,7 @@ struct hostlaunch_embedded_call {
     const char* entry;
     std::uint64_t args[4];
     std::uint64_t thread;  // an id of the calling thread, equal for equal threads (gettid)
-    int result;
+    int result;            // -1 while the call is in progress
     int in_host_function;  // 1 if the caller was a thread that runs host functions
 };
 void hostlaunch_embedded_set_log(int on);

@@ -118,8 +118,8 @@ result wait_for_stream(lock& held, stream_state& s);
 result wait_for_context(lock& held, context_state& ctx);
 result wait_for_event(lock& held, event_state& e);
 
-// Blocks until the context has nothing queued or running, whatever error there is.
-void wait_until_idle(lock& held, context_state& ctx);
+// The same, but stays in spite of a sticky error. The context may be gone afterwards.
+void wait_for_work(lock& held, const context_state& ctx);
 
 // Blocks until nothing is queued or running anywhere. False once the deadline has passed.
 bool wait_for_everything(lock& held, steady_time deadline);

@@ -148,7 +148,7 @@ admission admit(entry_id id, const std::uint64_t* arguments, unsigned count) {
     return a;
 }
 
-result leave(entry_id, const admission& a, result answer) {
+result leave(const admission& a, result answer) {
     if (a.reports_sticky && answer == success) {
         answer = the_driver().sticky.load(std::memory_order_acquire);
     }

@@ -50,7 +50,7 @@ struct admission {
 
 // May block (holds) and calls the entry check. Holds no lock when it returns.
 admission admit(entry_id id, const std::uint64_t* arguments, unsigned count);
-result leave(entry_id id, const admission& a, result answer);
+result leave(const admission& a, result answer);
 
 template <class T>
 std::uint64_t argument_bits(T value) {
@@ -63,7 +63,7 @@ std::uint64_t argument_bits(T value) {
 
 // No exception but forced unwinding crosses the C boundary.
 template <class Body>
-result guarded(Body& body) {
+result guarded(const Body& body) {
     try {
         return body();
     } catch (const std::bad_alloc&) {
@@ -72,14 +72,17 @@ result guarded(Body& body) {
 }
 
 template <class Body, class... Arguments>
-result enter(entry_id id, Body body, Arguments... arguments) {
+result enter(entry_id id, const Body& body, Arguments... arguments) {
     call_counts[static_cast<unsigned>(id)].fetch_add(1, std::memory_order_relaxed);
     if (attention_bits.load(std::memory_order_acquire) == 0 && !inside_host_function()) [[likely]] {
         return guarded(body);
     }
     const std::uint64_t bits[sizeof...(arguments) + 1] = {argument_bits(arguments)..., 0};
-    const admission a = admit(id, bits, sizeof...(arguments));
-    return leave(id, a, a.admitted ? guarded(body) : a.answer);
+    const auto slow = [&] {
+        const admission a = admit(id, bits, sizeof...(arguments));
+        return leave(a, a.admitted ? guarded(body) : a.answer);
+    };
+    return guarded(slow);
 }
 
 }  // namespace hostlaunch::embedded

@@ -30,7 +30,7 @@ result retain_primary(context* out, device dev) {
 }
 
 void end_primary(lock& held, device_state& d) {
-    if (context_state* ctx = d.primary; ctx != nullptr && destroy_context(held, *ctx)) {
+    if (d.primary != nullptr && destroy_context(held, d.primary->handle)) {
         d.primary = nullptr;
     }
 }
@@ -79,7 +79,7 @@ result end_context(context handle) {
     if (ctx == nullptr || ctx->is_primary) {
         return ctx == nullptr && why == error_context_is_destroyed ? why : error_invalid_context;
     }
-    if (!destroy_context(held, *ctx)) {
+    if (!destroy_context(held, handle)) {
         return error_context_is_destroyed;
     }
     auto& stack = this_thread().current;

@@ -2,6 +2,7 @@
 // Entry points that allocate and free: device memory is host memory here.
 #include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include "embedded/capture.hpp"
 #include "embedded/contexts.hpp"
@@ -47,6 +48,12 @@ result allocate(void** out, std::size_t bytes, bool on_host, bool mapped) {
     return success;
 }
 
+// After a sticky error a wait ends early, but a copy that has begun goes on for a moment.
+bool is_copying(const context_state& ctx) {
+    return std::any_of(ctx.streams.begin(), ctx.streams.end(),
+                       [](const stream_state* s) { return s->busy; });
+}
+
 // Waits for all work of the context first, as the real driver does.
 result release(void* memory, bool on_host) {
     if (memory == nullptr) {
@@ -63,9 +70,17 @@ result release(void* memory, bool on_host) {
         return refused;
     }
     const result waited = wait_for_context(held, *found->second.ctx);
-    found = d.memory.find(key);
-    if (found == d.memory.end()) {
-        return waited != success ? waited : error_invalid_value;
+    for (;;) {
+        found = d.memory.find(key);
+        if (found == d.memory.end()) {
+            return waited != success ? waited : error_invalid_value;
+        }
+        if (!is_copying(*found->second.ctx)) {
+            break;
+        }
+        held.unlock();
+        std::this_thread::yield();
+        held.lock();
     }
     d.memory.erase(found);
     std::free(memory);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Marks on streams and events, and the threads that block until theirs are reached.
-#include <algorithm>
-
 #include "embedded/driver.hpp"
 
 namespace hostlaunch::embedded {
@@ -193,16 +191,13 @@ result wait_for_event(lock& held, event_state& e) {
     return d.sticky.load(relaxed);
 }
 
-void wait_until_idle(lock& held, context_state& ctx) {
+void wait_for_work(lock& held, const context_state& ctx) {
     driver& d = the_driver();
-    const auto has_work = [](const stream_state* s) { return !s->idle(); };
-    while (std::any_of(ctx.streams.begin(), ctx.streams.end(), has_work)) {
-        thread_gate& g = new_gate(d);
-        for (stream_state* s : ctx.streams) {
-            await(*s, g);
-        }
-        wait(held, d, g, on_error::stay);
+    thread_gate& g = new_gate(d);
+    for (stream_state* s : ctx.streams) {
+        await(*s, g);
     }
+    wait(held, d, g, on_error::stay);
 }
 
 bool wait_for_everything(lock& held, steady_time deadline) {

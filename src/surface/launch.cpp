@@ -77,8 +77,7 @@ core::status launch_bare(stream_ref stream, abi::host_fn fn, void* user_data) {
 }
 
 void require_launches(const char* what) {
-    core::throw_if_failed(core::enter_driver(), what);
-    if (core::exiting()) throw core::to_error(core::refuse(misuse::exiting), what);
+    core::throw_if_failed(core::enter_for_launch(), what);
 }
 
 }  // namespace
@@ -100,18 +99,23 @@ reservation::~reservation() {
 void reservation::launch(stream_ref stream, const closure_operations& operations) {
     record_->operations = &operations;
     try {
-        require_launches(attempted);
-        core::throw_if_failed(on_stream(stream,
-                                        [this](const core::stream_target& target) {
-                                            return core::launch_gated(target, *record_,
-                                                                      &hostlaunch_call);
-                                        }),
-                              attempted);
+        core::throw_if_failed(try_launch(stream), attempted);
     } catch (...) {
         if (operations.destroy != nullptr) operations.destroy(storage_);
         throw;
     }
     record_ = nullptr;
+}
+
+core::status reservation::try_launch(stream_ref stream) {
+    if (const core::status s = core::enter_for_launch(); !s.ok()) return s;
+    core::stream* owner = stream.owner();
+    if (owner == nullptr) {
+        return core::launch_gated(raw(stream), nullptr, *record_, &hostlaunch_call);
+    }
+    const core::handle::use use(owner->guard());
+    return use ? core::launch_gated(owner->raw(), owner->context(), *record_, &hostlaunch_call)
+               : core::refuse(misuse::closed);
 }
 
 void run_borrowed(void (*call)(void*), void* fn) {

@@ -119,6 +119,33 @@ TEST_F(contexts, a_primary_reset_waits_and_ends_what_was_made_in_it) {
     EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), success);
 }
 
+TEST_F(contexts, several_threads_may_destroy_one_and_one_of_them_does) {
+    context other = nullptr;
+    stream s = nullptr;
+    std::atomic<int> destroyed{0};
+    ASSERT_EQ(cuCtxCreate_v2(&other, 0, 0), success);
+    ASSERT_EQ(cuStreamCreate(&s, 0), success);
+    blocker b;
+    ASSERT_EQ(cuLaunchHostFunc(s, blocker::run, &b), success);
+    b.wait_until_running();
+    {
+        std::vector<std::unique_ptr<background>> threads;
+        for (int i = 0; i < 4; ++i) {
+            threads.push_back(std::make_unique<background>([&] {
+                const result answer = cuCtxDestroy_v2(other);
+                destroyed += answer == success ? 1 : 0;
+                EXPECT_TRUE(answer == success || answer == error_context_is_destroyed);
+            }));
+        }
+        for (const auto& each : threads) {
+            each->wait_until_started();
+        }
+        b.let_go();
+    }
+    EXPECT_EQ(destroyed, 1);
+    ASSERT_EQ(cuCtxPopCurrent_v2(nullptr), success);
+}
+
 TEST_F(contexts, devices_describe_themselves) {
     int count = 0;
     char name[64] = "";

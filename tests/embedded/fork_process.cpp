@@ -107,5 +107,33 @@ TEST(after_fork, a_hold_of_the_parent_holds_nobody_in_the_child) {
     });
 }
 
+std::atomic<int> child_status{-1};
+
+// contract: X2. The child of a fork inside a host function is the driver's thread, alone.
+TEST(after_fork, a_host_function_may_fork_and_its_child_runs_nothing_more) {
+    in_child_process([] {
+        const stream s = make_one_stream();
+        static std::atomic<int> ran{0};
+        const auto forks = [](void* own) {
+            const pid_t child = fork();
+            if (child == 0) {
+                alarm(60);
+                if (cuLaunchHostFunc(static_cast<stream>(own), count_up, &ran) != success) {
+                    _exit(1);
+                }
+                return;  // into the driver's frame: nothing else runs there
+            }
+            int status = 0;
+            waitpid(child, &status, 0);
+            child_status = status;
+        };
+        EXPECT_EQ(cuLaunchHostFunc(s, forks, s), success);
+        EXPECT_EQ(cuLaunchHostFunc(s, count_up, &ran), success);
+        EXPECT_EQ(cuStreamSynchronize(s), success);
+        EXPECT_EQ(ran, 1);
+        EXPECT_EQ(child_status, 0);
+    });
+}
+
 }  // namespace
 }  // namespace hostlaunch::embedded::test

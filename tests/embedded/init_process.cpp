@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before cuInit, cuInit's devices, and the end of the process. Each case has its own process.
+#include <pthread.h>
+
 #include <cstdlib>
 
 #include "embedded/fixture.hpp"
@@ -113,6 +115,34 @@ TEST(process_end, pending_functions_never_run_and_the_exit_is_clean) {
         }
         never_let_go->wait_until_running();
         std::exit(0);
+    });
+}
+
+// contract: X1. Python ends threads that attach too late this way; the driver is no obstacle.
+TEST(process_end, a_function_that_ends_its_thread_loses_the_thread_and_nothing_crashes) {
+    in_child_process([] {
+        context ctx = nullptr;
+        stream s = nullptr;
+        static std::atomic<bool> unwound{false};
+        std::atomic<int> ran{0};
+        EXPECT_EQ(cuInit(0), success);
+        EXPECT_EQ(cuDevicePrimaryCtxRetain(&ctx, 0), success);
+        EXPECT_EQ(cuCtxSetCurrent(ctx), success);
+        EXPECT_EQ(cuStreamCreate(&s, stream_non_blocking), success);
+        const auto ends_thread = [](void*) {
+            struct on_the_way_out {
+                ~on_the_way_out() { unwound = true; }
+            } frame;
+            pthread_exit(nullptr);
+        };
+        EXPECT_EQ(cuLaunchHostFunc(s, ends_thread, nullptr), success);
+        EXPECT_EQ(cuLaunchHostFunc(s, count_up, &ran), success);
+        while (!unwound) {
+            std::this_thread::yield();
+        }
+        EXPECT_EQ(hostlaunch_embedded_wait_idle(20), 1);
+        EXPECT_EQ(cuStreamQuery(s), error_not_ready);
+        EXPECT_EQ(ran, 0);
     });
 }
 

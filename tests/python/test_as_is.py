@@ -190,17 +190,11 @@ def test_sync_makes_as_is_launches_end(stream, hostfns):
 def test_copies_of_data_are_freed(stream, hostfns):
     """contract: L1. Two gigabytes in all; the process stays small."""
     data = bytes(10**6)
-    grown = resident_kib()
+    grown = probes.resident_kib()
     for number in range(2000):
         host_launch(stream, hostfns.note, user_data=data)
         if number % 20 == 19:
             stream.sync()
     waiting.sync(stream)
-    assert resident_kib() - grown < 100_000
+    assert probes.resident_kib() - grown < 100_000
     assert hostfns.counter() == 2000
-
-
-def resident_kib():
-    """The process's resident memory."""
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))

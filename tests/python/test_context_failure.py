@@ -9,7 +9,7 @@ PRELUDE = """
 import ctypes, gc, sys, threading, time, weakref
 import embedded, hostlaunch, waiting
 from hostlaunch import host_launch
-from probes import Probe
+from probes import Probe, resident_kib
 knobs = embedded.knobs()
 knobs.check_gil()
 stream = hostlaunch.Stream(0)
@@ -109,18 +109,15 @@ def test_refused_launches_after_the_failure_do_not_grow(run):
 import hostfns
 compiled = hostfns.load().count
 knobs.sticky_error(700)
-def resident():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 data = bytes(10**6)
-before = resident()
+before = resident_kib()
 for _ in range(500):
     for fn, kwargs in ((lambda: None, {}), (compiled, {"user_data": data})):
         try:
             host_launch(stream, fn, **kwargs)
         except hostlaunch.CUDAError:
             pass
-assert resident() - before < 100_000
+assert resident_kib() - before < 100_000
 """)
 
 

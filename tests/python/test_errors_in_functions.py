@@ -262,3 +262,29 @@ def test_a_function_that_launches_is_told_through_the_hook(stream, unraisable):
     waiting.sync(stream)
     assert unraisable.types == [RuntimeError]
     assert "host function" in unraisable.calls[0][1]
+
+
+def test_functions_share_a_thread_on_which_another_library_keeps_its_state(
+    embedded, make_stream, hostfns, unraisable
+):
+    """contract: F1, E1, E2, L2. The state is used, and left as it was."""
+    embedded.set_threads(1)
+    stream = make_stream(0)
+    variable = contextvars.ContextVar("variable", default="unset")
+    seen = []
+
+    def set_it():
+        seen.append(variable.get())
+        variable.set("set")
+        raise ValueError("mine")
+
+    host_launch(stream, hostfns.pin_state)
+    for _ in range(50):
+        host_launch(stream, set_it)
+        host_launch(stream, CUhostFn(lambda pointer: seen.append(pointer)), user_data=3)
+    waiting.sync(stream)
+    assert seen == ["unset", 3] * 50
+    assert unraisable.types == [ValueError] * 50
+    host_launch(stream, hostfns.identify)
+    waiting.sync(stream)
+    assert hostfns.library.hf_attached() == 0

@@ -227,3 +227,17 @@ def test_flags_of_errno_do_not_change_the_signature(stream, hostfns):
     host_launch(stream, prototype(hostfns.address("count")))
     waiting.sync(stream)
     assert hostfns.counter() == 1
+
+
+@pytest.mark.parametrize("name", ["right", *(name for name in WRONG if name != "Python API")])
+def test_a_cast_thunk_is_judged_by_the_prototype_that_made_it(stream, name):
+    """contract: F2. Its code would read an argument that is not there."""
+    seen = []
+    prototype = WRONG.get(name, CUhostFn)
+    thunk = ctypes.cast(prototype(lambda *given: seen.append(given)), CUhostFn)
+    if prototype is not CUhostFn:
+        refused(TypeError, stream, thunk)
+        return
+    host_launch(stream, thunk, user_data=7)
+    waiting.sync(stream)
+    assert seen == [(7,)]

@@ -157,9 +157,9 @@ def test_callback_threads_that_come_and_go_do_not_grow_memory(embedded, stream):
         waiting.sync(stream)
 
     rounds(500)
-    before = resident_kib()
+    before = probes.resident_kib()
     rounds(3000)
-    assert resident_kib() - before < 16_000  # 3,000 thread states would be 48 MB and more
+    assert probes.resident_kib() - before < 16_000  # 3,000 thread states would be 48 MB and more
 
 
 def test_memory_does_not_depend_on_the_number_of_launches(stream):
@@ -174,15 +174,9 @@ def test_memory_does_not_depend_on_the_number_of_launches(stream):
 
     rounds(10_000)
     gc.collect()
-    before = resident_kib()
+    before = probes.resident_kib()
     rounds(repeats(200_000))
-    assert resident_kib() - before < 4096
-
-
-def resident_kib():
-    """The process's resident memory."""
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+    assert probes.resident_kib() - before < 4096
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="no separate subinterpreters before 3.12")

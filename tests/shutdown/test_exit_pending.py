@@ -244,7 +244,7 @@ class Node:
     pass
 node = Node()
 node.me = node
-node.things = [hostlaunch.Stream(0), hostlaunch.Stream(1), stream.record()]
+node.things = [hostlaunch.Stream(0), hostlaunch.Stream(), stream.record()]
 def fn():
     return node, event, buffers
 for _ in range(20):
@@ -294,4 +294,15 @@ threading.Thread(target=work).start()
 """,
         returncode=None,
         stderr=None,
+    )
+
+
+def test_compiled_functions_that_end_late_are_left_alone(hostfns):
+    """contract: X1. One still runs while the process ends."""
+    run_exit(
+        """
+host_launch(stream, compiled.sleep, user_data=200)
+for _ in range(10):
+    host_launch(stream, compiled.copy64, user_data=bytes(64))
+"""
     )

@@ -111,6 +111,19 @@ void hf_print(void* user) {
     if (write(1, line, sizeof line - 1) < 0) return;
 }
 
+// Keeps a Python thread state on its thread, as other libraries do; counts.
+void hf_pin_state(void* user) {
+    int (*ensure)(void) = NULL;
+    void* (*save)(void) = NULL;
+    void* symbol = dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
+    memcpy(&ensure, &symbol, sizeof ensure);
+    symbol = dlsym(RTLD_DEFAULT, "PyEval_SaveThread");
+    memcpy(&save, &symbol, sizeof save);
+    ensure();
+    save();
+    hf_count(user);
+}
+
 // --- what they have seen ---
 
 void hf_reset(void) {

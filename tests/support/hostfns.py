@@ -14,7 +14,18 @@ COMPILERS = ("cc", "gcc", "clang", "g++", "clang++")
 
 CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
-_NAMES = ("count", "copy64", "note", "sum", "block", "sleep", "identify", "append", "print")
+_NAMES = (
+    "count",
+    "copy64",
+    "note",
+    "sum",
+    "block",
+    "sleep",
+    "identify",
+    "append",
+    "print",
+    "pin_state",
+)
 
 
 def compiler():

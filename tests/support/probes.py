@@ -63,3 +63,9 @@ class Unraisable:
     def types(self):
         """The exception types, in order."""
         return [call[0] for call in self.calls]
+
+
+def resident_kib():
+    """Measure the process's resident memory."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))

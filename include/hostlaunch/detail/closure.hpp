@@ -17,6 +17,7 @@
 namespace hostlaunch {
 namespace core {
 struct record;
+struct status;
 }
 
 namespace detail {
@@ -106,6 +107,8 @@ class HOSTLAUNCH_API reservation {
     void launch(stream_ref stream, const closure_operations& operations);
 
   private:
+    core::status try_launch(stream_ref stream);
+
     core::record* record_;
     void* storage_;
 };

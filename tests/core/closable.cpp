@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// closable: uses in progress, closing, and the one that is last.
+#include "core/closable.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <thread>
+#include <vector>
+
+namespace hostlaunch::core {
+namespace {
+
+TEST(closable, an_idle_object_is_closed_by_the_last_one) {
+    closable c;
+    EXPECT_FALSE(c.is_closed());
+    EXPECT_TRUE(c.close());
+    EXPECT_TRUE(c.is_closed());
+    EXPECT_FALSE(c.enter());
+}
+
+TEST(closable, closing_twice_makes_nobody_last_twice) {
+    closable c;
+    EXPECT_TRUE(c.close());
+    EXPECT_FALSE(c.close());
+}
+
+TEST(closable, the_last_use_of_a_closed_object_is_the_last_one) {
+    closable c;
+    ASSERT_TRUE(c.enter());
+    ASSERT_TRUE(c.enter());
+    EXPECT_EQ(c.uses(), 2u);
+    EXPECT_FALSE(c.close());
+    EXPECT_FALSE(c.close());
+    EXPECT_FALSE(c.leave());
+    EXPECT_TRUE(c.leave());
+    EXPECT_EQ(c.uses(), 0u);
+}
+
+TEST(closable, a_use_of_an_open_object_is_never_last) {
+    closable c;
+    ASSERT_TRUE(c.enter());
+    EXPECT_FALSE(c.leave());
+    EXPECT_FALSE(c.is_closed());
+}
+
+TEST(closable, a_refused_use_is_not_counted) {
+    closable c;
+    ASSERT_TRUE(c.enter());
+    EXPECT_FALSE(c.close());
+    EXPECT_FALSE(c.enter());
+    EXPECT_EQ(c.uses(), 1u);
+    EXPECT_TRUE(c.leave());
+}
+
+TEST(closable, reset_forgets_uses_and_closing) {
+    closable c;
+    ASSERT_TRUE(c.enter());
+    EXPECT_FALSE(c.close());
+    c.reset();
+    EXPECT_FALSE(c.is_closed());
+    EXPECT_EQ(c.uses(), 0u);
+    EXPECT_TRUE(c.enter());
+}
+
+// Each user writes its own word of what is guarded; the last one out reads all of them. No word is
+// atomic: what makes them visible is the closable alone.
+TEST(closable, exactly_one_of_many_threads_is_last_and_sees_what_the_others_did) {
+    constexpr int rounds = 1500;
+    constexpr int users = 4;
+    struct round {
+        closable uses;
+        std::array<int, users> written{};
+        std::atomic<int> entered{0};
+        std::atomic<int> last{0};
+        int seen = -1;
+    };
+    std::vector<round> all(rounds);
+    std::barrier start(users + 1);
+    const auto become_last = [](round& r) {
+        ++r.last;
+        r.seen = 0;
+        for (const int w : r.written) r.seen += w;
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t user = 0; user < users; ++user) {
+        threads.emplace_back([&, user] {
+            for (round& r : all) {
+                start.arrive_and_wait();
+                if (!r.uses.enter()) continue;
+                r.written[user] = 1;
+                ++r.entered;
+                if (r.uses.leave()) become_last(r);
+            }
+        });
+    }
+    for (round& r : all) {
+        start.arrive_and_wait();
+        if (r.uses.close()) become_last(r);
+    }
+    for (std::thread& t : threads) t.join();
+    for (const round& r : all) {
+        ASSERT_EQ(r.last, 1);
+        ASSERT_EQ(r.seen, r.entered);
+    }
+}
+
+}  // namespace
+}  // namespace hostlaunch::core

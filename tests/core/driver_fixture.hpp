@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The core on the embedded driver: a context, streams, and a check that nothing is left behind.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/as_is.hpp"
+#include "core/launch.hpp"
+#include "core/outcomes.hpp"
+#include "core/pool.hpp"
+#include "core/process.hpp"
+#include "core/waiting.hpp"
+#include "driver/driver.hpp"
+#include "embedded/control.hpp"
+#include "embedded/entry_points.hpp"
+#include "hostlaunch/detail/closure.hpp"
+
+namespace hostlaunch::test {
+
+// What is alive in the driver.
+struct live_objects {
+    std::int64_t streams = hostlaunch_embedded_live("streams");
+    std::int64_t events = hostlaunch_embedded_live("events");
+    std::int64_t device_memory = hostlaunch_embedded_live("device_memory");
+    std::int64_t host_memory = hostlaunch_embedded_live("host_memory");
+    std::int64_t graphs = hostlaunch_embedded_live("graphs");
+
+    bool operator==(const live_objects&) const = default;
+};
+
+inline void PrintTo(const live_objects& live, std::ostream* out) {
+    *out << live.streams << " streams, " << live.events << " events, " << live.device_memory
+         << " + " << live.host_memory << " allocations, " << live.graphs << " graphs";
+}
+
+// The primary context of device 0 is current for the test. At the end all work has run and nothing
+// but the housekeeper's probes (an event for each context with overdue launches) is left.
+class core_on_embedded : public testing::Test {
+  protected:
+    void SetUp() override {
+        ASSERT_TRUE(core::enter_driver().ok());
+        ASSERT_EQ(embedded::cuDevicePrimaryCtxRetain(&context_, 0), 0);
+        ASSERT_EQ(embedded::cuCtxSetCurrent(context_), 0);
+        before_ = live_objects();
+    }
+
+    void TearDown() override {
+        hostlaunch_embedded_reset();
+        for (const abi::stream s : streams_) EXPECT_EQ(embedded::cuStreamDestroy_v2(s), 0);
+        EXPECT_EQ(hostlaunch_embedded_wait_idle(patience_ms), 0);
+        EXPECT_TRUE(eventually([] {
+            core::as_is::poll(false);
+            core::release_in_background();
+            return core::outstanding() == 0;
+        }));
+        live_objects after;
+        EXPECT_LE(after.events, before_.events + 4);
+        after.events = before_.events;
+        EXPECT_EQ(after, before_);
+    }
+
+    abi::stream make_stream() {
+        abi::stream s = nullptr;
+        EXPECT_EQ(embedded::cuStreamCreateWithPriority(&s, abi::stream_non_blocking, 0), 0);
+        streams_.push_back(s);
+        return s;
+    }
+
+    abi::context context_ = nullptr;
+    live_objects before_;
+
+  private:
+    std::vector<abi::stream> streams_;
+};
+
+// A record as the surface fills it: `operations` and one pointer in the payload.
+inline core::record& make_record(const hostlaunch::detail::closure_operations& operations, void* payload) {
+    core::record* r = core::record_pool::instance().acquire();
+    EXPECT_NE(r, nullptr);
+    r->operations = &operations;
+    ::new (r->payload) void*(payload);
+    return *r;
+}
+
+// Puts a record into the state that an accepted launch has, without a driver.
+inline core::token make_pending(core::record& r, core::record_kind kind, abi::context context) {
+    r.kind.store(kind);
+    r.context.store(context);
+    r.word.store(core::record::make_word(r.generation(), core::state::launching));
+    const core::token t = r.make_token(r.generation());
+    core::count_accepted();
+    EXPECT_TRUE(r.move(r.generation(), core::state::launching, core::state::pending));
+    return t;
+}
+
+}  // namespace hostlaunch::test

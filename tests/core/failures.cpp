@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each driver call of each operation fails in turn: one clear error, nothing left, nothing run.
+//
+// What an operation calls is not listed here but taken from the driver's log, so a new call is tested
+// as soon as it is made. The housekeeper is stopped first: it would take injected failures away.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "core/driver_fixture.hpp"
+#include "core/housekeeper.hpp"
+#include "core/objects.hpp"
+
+namespace hostlaunch::core {
+namespace {
+
+using test::eventually;
+using test::live_objects;
+using test::make_record;
+
+constexpr int injected = abi::error_out_of_memory;
+
+void count_destroyed(void* payload) noexcept { ++**static_cast<std::atomic<int>**>(payload); }
+constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
+
+std::atomic<int> called{0};
+void count_call(void*) { ++called; }
+void trampoline(void* user_data) {
+    record* r = record_pool::instance().claim(reinterpret_cast<token>(user_data));
+    if (r == nullptr) return;
+    ++called;
+    finish(*r, state::ran);
+}
+
+using calls = std::map<std::string, int>;
+
+class failures : public test::core_on_embedded {
+  protected:
+    static void SetUpTestSuite() {
+        ASSERT_TRUE(enter_driver().ok());
+        housekeeper::stop(std::chrono::seconds(30));
+    }
+
+    using operation = std::function<status()>;
+
+    // Everything that was launched has ended and is released.
+    void settle() {
+        ASSERT_EQ(hostlaunch_embedded_wait_idle(test::patience_ms), 0);
+        ASSERT_TRUE(eventually([] {
+            as_is::poll(true);
+            release_in_background();
+            return outstanding() == 0;
+        }));
+    }
+
+    // How often the operation calls each entry when all is well.
+    calls observe(const operation& op) {
+        hostlaunch_embedded_set_log(1);
+        EXPECT_TRUE(op().ok());
+        hostlaunch_embedded_set_log(0);
+        calls made;
+        hostlaunch_embedded_call call{};
+        for (int i = 0; hostlaunch_embedded_log_get(i, &call) == 0; ++i) ++made[call.entry];
+        hostlaunch_embedded_reset();
+        settle();
+        return made;
+    }
+
+    // Lets every call of the operation fail in turn. `tolerated`: entries whose failure the operation
+    // must survive. `runs`: how many host functions a success runs.
+    void fail_each_call(const operation& op, const calls& tolerated = {}, int runs = 0) {
+        const calls made = observe(op);
+        EXPECT_FALSE(made.empty());
+        for (const auto& [entry, count] : made) {
+            for (int nth = 1; nth <= count; ++nth) {
+                SCOPED_TRACE(entry + ", call " + std::to_string(nth));
+                const auto last_tolerated = tolerated.find(entry);
+                const bool survives =
+                    last_tolerated != tolerated.end() && nth >= last_tolerated->second;
+                fail_one_call(op, entry, nth, survives, runs);
+            }
+        }
+    }
+
+    void fail_one_call(const operation& op, const std::string& entry, int nth, bool survives,
+                       int runs) {
+        const live_objects before;
+        const launch_stats counted_before = read_stats();
+        abi::context current_before = nullptr;
+        abi::context current_after = nullptr;
+        ASSERT_EQ(embedded::cuCtxGetCurrent(&current_before), 0);
+        called = 0;
+        ASSERT_EQ(hostlaunch_embedded_fail_call(entry.c_str(), nth, injected), 0);
+        const status s = op();
+        hostlaunch_embedded_reset();
+        settle();
+        if (survives) {
+            EXPECT_TRUE(s.ok());
+            EXPECT_EQ(called, runs);
+        } else {
+            EXPECT_EQ(s.code, injected);
+            ASSERT_NE(s.call, nullptr);
+            EXPECT_EQ(std::string(s.call), entry);
+            EXPECT_EQ(called, 0);
+            EXPECT_EQ(read_stats().accepted, counted_before.accepted);
+            EXPECT_EQ(live_objects(), before);
+        }
+        EXPECT_EQ(embedded::cuCtxGetCurrent(&current_after), 0);
+        EXPECT_EQ(current_after, current_before);
+        called = 0;
+        EXPECT_TRUE(op().ok()) << "the call after the failed one";
+        settle();
+        EXPECT_EQ(called, runs);
+    }
+
+    status gated(stream_target target) {
+        record& r = make_record(counted, &destroyed_);
+        const status s = launch_gated(target, r, &trampoline);
+        if (!s.ok()) record_pool::instance().recycle(r);
+        return s;
+    }
+    status as_is(stream_target target) {
+        record& r = make_record(counted, &destroyed_);
+        const status s = launch_as_is(target, r, record_kind::as_is, &count_call, nullptr);
+        if (!s.ok()) record_pool::instance().recycle(r);
+        return s;
+    }
+    stream_target own() { return {make_stream(), context_, -1}; }
+    stream_target foreign() { return {make_stream(), nullptr, -1}; }
+
+    std::atomic<int> destroyed_{0};
+};
+
+// The entries whose failure no operation reports: restoring a mode or a context, after the fact.
+const calls restores{{"cuThreadExchangeStreamCaptureMode", 1}};
+
+// contract: L3
+TEST_F(failures, of_a_gated_launch) {
+    const stream_target target = own();
+    fail_each_call([&] { return gated(target); }, {}, 1);
+}
+
+// contract: L3
+TEST_F(failures, of_a_gated_launch_on_a_borrowed_stream) {
+    const stream_target target = foreign();
+    fail_each_call([&] { return gated(target); }, {}, 1);
+}
+
+// contract: L3, O4
+TEST_F(failures, of_a_gated_launch_on_the_default_stream_of_a_named_device) {
+    const stream_target target{abi::stream_legacy, nullptr, 0};
+    ASSERT_TRUE(gated(target).ok());  // keeps the primary context
+    std::thread([&] { fail_each_call([&] { return gated(target); }, {{"cuCtxSetCurrent", 2}}, 1); })
+        .join();
+}
+
+// A launch whose event cannot be recorded stands, and is kept.
+// contract: L3, U5
+TEST_F(failures, of_an_as_is_launch) {
+    const stream_target target = foreign();
+    calls survived = restores;
+    survived["cuEventRecord"] = 1;
+    fail_each_call([&] { return as_is(target); }, survived, 1);
+}
+
+// contract: U5
+TEST_F(failures, of_the_tracking_leave_the_launch_and_keep_the_payload) {
+    const stream_target target = own();
+    const launch_stats before = read_stats();
+    const live_objects live;
+    called = 0;
+    ASSERT_EQ(hostlaunch_embedded_fail_call("cuEventRecord", 1, injected), 0);
+    EXPECT_TRUE(as_is(target).ok());
+    settle();
+    EXPECT_EQ(called, 1);
+    EXPECT_EQ(destroyed_, 0);
+    EXPECT_EQ(read_stats().abandoned - before.abandoned, 1u);
+    EXPECT_EQ(live_objects(), live);
+}
+
+// contract: L3
+TEST_F(failures, of_an_untracked_launch) {
+    const stream_target target = foreign();
+    fail_each_call([&] { return launch_untracked(target, &count_call, nullptr); }, {}, 1);
+}
+
+TEST_F(failures, of_making_a_stream) {
+    std::unique_ptr<stream> made;
+    const auto create = [&] {
+        made.reset();
+        const status s = stream::create({-1, true, 0}, made);
+        made.reset();
+        return s;
+    };
+    fail_each_call(create, {{"cuThreadExchangeStreamCaptureMode", 1}, {"cuStreamDestroy", 1}});
+}
+
+TEST_F(failures, of_making_a_stream_without_a_current_context) {
+    std::unique_ptr<stream> made;
+    ASSERT_TRUE(stream::create({0, true, {}}, made).ok());
+    std::thread([&] {
+        const auto create = [&] {
+            std::unique_ptr<stream> another;
+            return stream::create({-1, true, {}}, another);
+        };
+        fail_each_call(create, {{"cuThreadExchangeStreamCaptureMode", 1},
+                                {"cuStreamDestroy", 1},
+                                {"cuCtxSetCurrent", 2}});
+    }).join();
+}
+
+TEST_F(failures, of_the_first_use_of_a_device_are_not_remembered) {
+    setenv("HOSTLAUNCH_EMBEDDED_DEVICES", "1", 1);
+    for (const char* entry : {"cuDeviceGet", "cuDevicePrimaryCtxRetain"}) {
+        abi::context found = nullptr;
+        ASSERT_EQ(hostlaunch_embedded_fail_call(entry, 1, injected), 0);
+        const status s = primary_context(0, &found);
+        hostlaunch_embedded_reset();
+        if (s.ok()) continue;  // an earlier test of the process has kept the context
+        EXPECT_EQ(s.code, injected);
+        EXPECT_EQ(std::string(s.call), entry);
+    }
+    abi::context found = nullptr;
+    EXPECT_TRUE(primary_context(0, &found).ok());
+    EXPECT_EQ(found, context_);
+}
+
+TEST_F(failures, of_making_and_recording_an_event) {
+    stream_target target = foreign();
+    const auto record_one = [&]() -> status {
+        std::unique_ptr<event> made;
+        stream_target where = target;
+        if (const status s = find_context(where); !s.ok()) return s;
+        if (const status s = event::create(where, made); !s.ok()) return s;
+        return record_event(where, *made);
+    };
+    fail_each_call(record_one, {{"cuThreadExchangeStreamCaptureMode", 1}, {"cuEventDestroy", 1}});
+}
+
+TEST_F(failures, of_waiting_for_an_event) {
+    stream_target target = own();
+    std::unique_ptr<event> e;
+    ASSERT_TRUE(event::create(target, e).ok());
+    bool done = false;
+    fail_each_call([&] { return record_event(target, *e); });
+    fail_each_call([&] { return wait_event(target, *e); });
+    fail_each_call([&] { return e->query(&done); });
+    fail_each_call([&] { return e->sync(); }, {{"cuCtxGetCurrent", 1}});
+}
+
+TEST_F(failures, of_waiting_for_a_stream) {
+    const stream_target target = own();
+    const stream_target other = foreign();
+    fail_each_call([&] { return wait_stream(target, other); },
+                   {{"cuThreadExchangeStreamCaptureMode", 1}, {"cuEventDestroy", 1}});
+    fail_each_call([&] { return sync_stream(other); }, {{"cuCtxGetCurrent", 1}});
+}
+
+TEST_F(failures, of_buffers) {
+    const stream_target target = own();
+    for (const auto kind : {buffer::kind::device, buffer::kind::pinned}) {
+        const auto create = [&] {
+            std::unique_ptr<buffer> made;
+            return buffer::create(64, kind, -1, made);
+        };
+        fail_each_call(create, {{"cuThreadExchangeStreamCaptureMode", 1},
+                                {"cuMemFree", 1},
+                                {"cuMemFreeHost", 1}});
+    }
+    std::unique_ptr<buffer> a;
+    std::unique_ptr<buffer> b;
+    ASSERT_TRUE(buffer::create(64, buffer::kind::device, -1, a).ok());
+    ASSERT_TRUE(buffer::create(64, buffer::kind::pinned, -1, b).ok());
+    fail_each_call([&] { return copy(target, *b, *a); });
+    fail_each_call([&] { return fill(target, *a, 7); });
+}
+
+// The thread's capture mode is the caller's: a failure leaves it alone too.
+// contract: G4
+TEST_F(failures, of_the_capture_mode_leave_the_threads_mode_as_it_was) {
+    for (int nth = 1; nth <= 2; ++nth) {
+        ASSERT_EQ(
+            hostlaunch_embedded_fail_call("cuThreadExchangeStreamCaptureMode", nth, injected), 0);
+        { const relaxed_capture scope; }
+        hostlaunch_embedded_reset();
+        auto mode = abi::capture_mode::global;
+        ASSERT_EQ(embedded::cuThreadExchangeStreamCaptureMode(&mode), 0);
+        if (nth == 1) {
+            EXPECT_EQ(mode, abi::capture_mode::global);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace hostlaunch::core
