@@ -20,15 +20,20 @@
 
 namespace hostlaunch::core::housekeeper {
 
-namespace detail {
-std::atomic<bool> sleeping{true};
-std::atomic<std::uint32_t> coarse_ms{0};
-}  // namespace detail
-
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+
+// The thread sets the bit before it sleeps; it is set at start, so that the first launch starts it.
+void set_sleeping(bool sleeps) noexcept {
+    auto& condition = core::detail::condition;
+    if (sleeps) {
+        condition.fetch_or(core::detail::housekeeper_sleeps);
+    } else {
+        condition.fetch_and(~unsigned{core::detail::housekeeper_sleeps});
+    }
+}
 
 constexpr milliseconds shortest_pause{1};
 constexpr milliseconds longest_pause{50};
@@ -144,9 +149,9 @@ void run() {
             l.changed.wait_for(lock, pause, [&l] { return l.stopping; });
             continue;
         }
-        detail::sleeping.store(true);
+        set_sleeping(true);
         if (!has_work()) l.changed.wait(lock, [&l] { return l.stopping || l.wake; });
-        detail::sleeping.store(false);
+        set_sleeping(false);
         l.wake = false;
         pause = shortest_pause;
         busy_at = steady_clock::now();
@@ -170,7 +175,7 @@ void start(life& l) noexcept {
         static std::once_flag once;
         std::call_once(once, [] { std::atexit([] { stop(milliseconds(1000)); }); });
     } catch (const std::system_error&) {
-        // No thread to be had now: the next launch tries again, since `sleeping` stays true.
+        // No thread to be had now: the next launch tries again, since the bit stays set.
     }
     pthread_sigmask(SIG_SETMASK, &former, nullptr);
 }
@@ -181,13 +186,13 @@ void detail::wake() noexcept {
     life& l = the_life();
     const std::lock_guard lock(l.mutex);
     if (l.stopping) {
-        sleeping.store(false);
+        set_sleeping(false);
         return;
     }
     if (!l.started) {
-        sleeping.store(false);
+        set_sleeping(false);
         start(l);
-        if (!l.started) sleeping.store(true);
+        if (!l.started) set_sleeping(true);
         return;
     }
     l.wake = true;
@@ -203,6 +208,6 @@ void stop(milliseconds limit) noexcept {
     l.changed.wait_for(lock, limit, [&l] { return !l.running; });
 }
 
-void forget() noexcept { detail::sleeping.store(false); }
+void forget() noexcept { set_sleeping(false); }
 
 }  // namespace hostlaunch::core::housekeeper

@@ -12,11 +12,12 @@
 #include <chrono>
 #include <cstdint>
 
+#include "core/process.hpp"
+
 namespace hostlaunch::core::housekeeper {
 
 namespace detail {
-extern std::atomic<bool> sleeping;          // set by the thread before it sleeps; true at start
-extern std::atomic<std::uint32_t> coarse_ms;  // advanced at each look
+inline constinit std::atomic<std::uint32_t> coarse_ms{0};  // advanced at each look
 void wake() noexcept;
 }  // namespace detail
 
@@ -25,10 +26,10 @@ inline std::uint32_t coarse_now() noexcept {
     return detail::coarse_ms.load(std::memory_order_relaxed);
 }
 
-// Called after a launch was counted. Pairs with the thread's store to `sleeping` and its recheck of
-// the counters (all sequentially consistent): one of the two sees the other.
+// Called after a launch was counted. Pairs with the thread's setting of the bit and its recheck of the
+// counters (all sequentially consistent): one of the two sees the other.
 inline void wake_if_idle() noexcept {
-    if (detail::sleeping.load()) detail::wake();
+    if (core::detail::has(core::detail::housekeeper_sleeps)) detail::wake();
 }
 
 // Ends the thread and waits for it, bounded; launches do not start it again. Any thread but its own.

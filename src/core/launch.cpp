@@ -18,6 +18,11 @@ status make_event(abi::context context, abi::event* out) noexcept {
 
 }  // namespace
 
+void detail::accepted_in_passing(record& r, std::uint64_t generation) noexcept {
+    housekeeper::wake_if_idle();
+    if (exiting()) drop_late(r, generation);
+}
+
 status launch_gated(stream_target target, record& r, abi::host_fn trampoline) noexcept {
     if (target.device < 0) return launch_gated(target.handle, target.context, r, trampoline);
     const target_scope scope(target);

@@ -23,13 +23,16 @@ inline void fill(record& r, std::uint64_t generation, abi::context context, reco
     r.word.store(record::make_word(generation, state::launching), std::memory_order_release);
 }
 
+// Wakes the housekeeper, or drops a launch that came after exit had begun.
+void accepted_in_passing(record& r, std::uint64_t generation) noexcept;
+
 // The record may have been claimed, ended and reused meanwhile; then no move applies.
 inline void accepted(record& r, std::uint64_t generation) noexcept {
     count_accepted();
     r.move(generation, state::launching, state::pending);
-    housekeeper::wake_if_idle();
-    // Exit sets the flag, then sweeps; we move to pending, then read the flag: one sees the other.
-    if (exiting()) drop_late(r, generation);
+    // The housekeeper sets its bit, then looks at the count; exit sets its bit, then sweeps. We count
+    // and move to pending, then read both bits: one of two sees the other.
+    if (has(housekeeper_sleeps | exiting_bit)) accepted_in_passing(r, generation);
 }
 
 }  // namespace detail
@@ -38,8 +41,8 @@ inline void accepted(record& r, std::uint64_t generation) noexcept {
 // failure nothing reached the driver, or it refused, and r with its payload is the caller's as
 // before. On success r belongs to the launch; it may have ended already. The ordinary course is all
 // inline.
-inline status launch_gated(abi::stream stream, abi::context context, record& r,
-                           abi::host_fn trampoline) noexcept {
+[[gnu::always_inline]] inline status launch_gated(abi::stream stream, abi::context context, record& r,
+                                                  abi::host_fn trampoline) noexcept {
     if (const status s = check_capture(stream); !s.ok()) return s;
     if (context == nullptr) {
         stream_target unknown{stream, nullptr, -1};

@@ -16,7 +16,7 @@
 namespace hostlaunch::core {
 
 namespace detail {
-thread_local int host_function_depth = 0;
+constinit thread_local int host_function_depth = 0;
 }  // namespace detail
 
 namespace {

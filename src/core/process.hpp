@@ -13,15 +13,21 @@ namespace hostlaunch::core {
 
 namespace detail {
 // What keeps calls from the ordinary course, as bits of one word.
-enum : unsigned { not_loaded = 1, forked_bit = 2, exiting_bit = 4, ending_bit = 8 };
+enum : unsigned {
+    not_loaded = 1,
+    forked_bit = 2,
+    exiting_bit = 4,
+    ending_bit = 8,
+    housekeeper_sleeps = 16,  // see housekeeper.hpp; the only bit that comes and goes
+    refusing = not_loaded | forked_bit | exiting_bit | ending_bit,
+};
 
-// Set only (but for not_loaded, cleared once the driver is loaded). Sequentially consistent: launches
-// rely on it against the sweep at exit.
-inline constinit std::atomic<unsigned> condition{not_loaded};
+// Sequentially consistent: launches rely on it against the sweep at exit and the housekeeper's sleep.
+inline constinit std::atomic<unsigned> condition{not_loaded | housekeeper_sleeps};
 
 // In the static block of thread-local storage, so that reading it is one instruction in a shared
 // library too.
-extern __attribute__((tls_model("initial-exec"))) thread_local int host_function_depth;
+extern constinit __attribute__((tls_model("initial-exec"))) thread_local int host_function_depth;
 
 inline bool has(unsigned bit) noexcept { return (condition.load() & bit) != 0; }
 }  // namespace detail
@@ -59,7 +65,7 @@ status may_enter() noexcept;
 // As enter_driver, and refused once exit has begun. The ordinary course is two loads.
 status enter_for_launch_slowly();
 inline status enter_for_launch() {
-    const bool ordinary = detail::condition.load() == 0 && detail::host_function_depth == 0;
+    const bool ordinary = !detail::has(detail::refusing) && detail::host_function_depth == 0;
     return ordinary ? status{} : enter_for_launch_slowly();
 }
 

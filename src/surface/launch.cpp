@@ -96,6 +96,17 @@ reservation::~reservation() {
     if (record_ != nullptr) core::record_pool::instance().recycle(*record_);
 }
 
+[[gnu::always_inline]] inline core::status reservation::try_launch(stream_ref stream) {
+    if (const core::status s = core::enter_for_launch(); !s.ok()) return s;
+    core::stream* owner = stream.owner();
+    if (owner == nullptr) {
+        return core::launch_gated(raw(stream), nullptr, *record_, &hostlaunch_call);
+    }
+    const core::handle::use use(owner->guard());
+    return use ? core::launch_gated(owner->raw(), owner->context(), *record_, &hostlaunch_call)
+               : core::refuse(misuse::closed);
+}
+
 void reservation::launch(stream_ref stream, const closure_operations& operations) {
     record_->operations = &operations;
     try {
@@ -105,17 +116,6 @@ void reservation::launch(stream_ref stream, const closure_operations& operations
         throw;
     }
     record_ = nullptr;
-}
-
-core::status reservation::try_launch(stream_ref stream) {
-    if (const core::status s = core::enter_for_launch(); !s.ok()) return s;
-    core::stream* owner = stream.owner();
-    if (owner == nullptr) {
-        return core::launch_gated(raw(stream), nullptr, *record_, &hostlaunch_call);
-    }
-    const core::handle::use use(owner->guard());
-    return use ? core::launch_gated(owner->raw(), owner->context(), *record_, &hostlaunch_call)
-               : core::refuse(misuse::closed);
 }
 
 void run_borrowed(void (*call)(void*), void* fn) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What blocks while a host function runs, and what while a stream waits on a value: a case for each.
+// What blocks while a host function runs, and what while a stream waits on a value: a case for
+// each.
 #include "conformance/scene.hpp"
 
 namespace hostlaunch::conformance {
@@ -24,7 +25,9 @@ struct timed_call {
     bool (*is_there)() = [] { return true; };
 };
 
-std::ostream& operator<<(std::ostream& out, const timed_call& c) { return out << c.name; }
+std::ostream& operator<<(std::ostream& out, const timed_call& c) {
+    return out << c.name;
+}
 
 std::string name_of(const testing::TestParamInfo<timed_call>& info) {
     return std::string(info.param.name) + (info.param.blocks ? "_blocks" : "_returns");
@@ -32,7 +35,9 @@ std::string name_of(const testing::TestParamInfo<timed_call>& info) {
 
 constexpr char empty_module[] = ".version 7.0\n.target sm_70\n.address_size 64\n";
 
-result launch_on(stream s, props& p) { return api().launch_host_func(s, count_up, p.ran); }
+result launch_on(stream s, props& p) {
+    return api().launch_host_func(s, count_up, p.ran);
+}
 
 result create_event(props&) {
     event e = nullptr;
@@ -71,9 +76,8 @@ result load_module(props&) {
 class held_calls : public driver_test, public testing::WithParamInterface<timed_call> {
   protected:
     void make_props() {
-        props_ = {make_stream(), make_stream(),   make_stream(),
-                  make_event(),  make_memory(64), make_host_memory(64),
-                  &make_counter()};
+        props_ = {make_stream(),   make_stream(),        make_stream(),  make_event(),
+                  make_memory(64), make_host_memory(64), &make_counter()};
     }
     void expect_as_told(const std::function<void()>& let_go) {
         const timed_call& wanted = GetParam();
@@ -154,7 +158,8 @@ INSTANTIATE_TEST_SUITE_P(
                    [](props& p) { return api().stream_synchronize(p.doomed); }},
         timed_call{"event_synchronize", true, success,
                    [](props& p) { return api().event_synchronize(p.behind); }},
-        timed_call{"ctx_synchronize", true, success, [](props&) { return api().ctx_synchronize(); }},
+        timed_call{"ctx_synchronize", true, success,
+                   [](props&) { return api().ctx_synchronize(); }},
         timed_call{"mem_free", true, success, [](props& p) { return api().mem_free(p.memory); }},
         timed_call{"mem_free_host", true, success,
                    [](props& p) { return api().mem_free_host(p.host_memory); }},
@@ -174,17 +179,18 @@ TEST_P(while_a_stream_waits_on_a_value, a_call) {
 
 INSTANTIATE_TEST_SUITE_P(
     , while_a_stream_waits_on_a_value,
-    testing::Values(
-        timed_call{"stream_synchronize_of_another_with_a_function", false, success,
-                   [](props& p) { return api().stream_synchronize(p.doomed); }},
-        timed_call{"launch_on_the_same_stream", false, success,
-                   [](props& p) { return launch_on(p.held, p); }},
-        timed_call{"stream_synchronize", true, success,
-                   [](props& p) { return api().stream_synchronize(p.held); }},
-        timed_call{"ctx_synchronize", true, success, [](props&) { return api().ctx_synchronize(); }},
-        timed_call{"mem_free", true, success, [](props& p) { return api().mem_free(p.memory); }},
-        timed_call{"mem_free_host", true, success,
-                   [](props& p) { return api().mem_free_host(p.host_memory); }}),
+    testing::Values(timed_call{"stream_synchronize_of_another_with_a_function", false, success,
+                               [](props& p) { return api().stream_synchronize(p.doomed); }},
+                    timed_call{"launch_on_the_same_stream", false, success,
+                               [](props& p) { return launch_on(p.held, p); }},
+                    timed_call{"stream_synchronize", true, success,
+                               [](props& p) { return api().stream_synchronize(p.held); }},
+                    timed_call{"ctx_synchronize", true, success,
+                               [](props&) { return api().ctx_synchronize(); }},
+                    timed_call{"mem_free", true, success,
+                               [](props& p) { return api().mem_free(p.memory); }},
+                    timed_call{"mem_free_host", true, success,
+                               [](props& p) { return api().mem_free_host(p.host_memory); }}),
     name_of);
 
 }  // namespace

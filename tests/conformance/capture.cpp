@@ -32,7 +32,7 @@ class captures : public driver_test {
         graph g = nullptr;
         const result ended = api().stream_end_capture(s, &g);
         EXPECT_NE(ended, success);
-        if (code >= 0) EXPECT_EQ(ended, code);
+        EXPECT_TRUE(code < 0 || ended == code) << ended;
         EXPECT_EQ(g, nullptr);
     }
     void expect_works(stream s) {
@@ -50,9 +50,8 @@ class captures : public driver_test {
         expect_works(s);
         EXPECT_EQ(ran, 0);
     }
-    // Queries a never-recorded event on another thread, which is in this capture mode.
-    result query_elsewhere(capture_mode mode) {
-        const event e = make_event();
+    // Queries an event on another thread, which is in this capture mode.
+    result query_elsewhere(event e, capture_mode mode) {
         return elsewhere([e, mode] {
                    capture_mode swapped = mode;
                    EXPECT_EQ(api().thread_exchange_capture_mode(&swapped), success);
@@ -126,25 +125,29 @@ TEST_F(captures, a_non_blocking_capture_leaves_the_legacy_stream_alone) {
 // contract: G4
 TEST_F(captures, an_event_query_elsewhere_invalidates_a_global_capture) {
     const stream s = make_stream();
+    const event never_recorded = make_event();
     begin(s, capture_mode::global);
-    EXPECT_EQ(query_elsewhere(capture_mode::global), error_stream_capture_unsupported);
+    EXPECT_EQ(query_elsewhere(never_recorded, capture_mode::global),
+              error_stream_capture_unsupported);
     expect_invalidated(s);
 }
 
 // contract: G4
 TEST_F(captures, an_event_query_in_relaxed_mode_leaves_a_global_capture_alone) {
     const stream s = make_stream();
+    const event never_recorded = make_event();
     std::atomic<int>& ran = make_counter();
     begin(s, capture_mode::global);
-    EXPECT_EQ(query_elsewhere(capture_mode::relaxed), success);
+    EXPECT_EQ(query_elsewhere(never_recorded, capture_mode::relaxed), success);
     EXPECT_EQ(launch(s, ran), success);
     EXPECT_EQ(end(s), 1u);
 }
 
 TEST_F(captures, an_event_query_elsewhere_leaves_a_relaxed_capture_alone) {
     const stream s = make_stream();
+    const event never_recorded = make_event();
     begin(s, capture_mode::relaxed);
-    EXPECT_EQ(query_elsewhere(capture_mode::global), success);
+    EXPECT_EQ(query_elsewhere(never_recorded, capture_mode::global), success);
     EXPECT_EQ(end(s), 0u);
 }
 
@@ -158,7 +161,7 @@ TEST_F(captures, only_the_thread_that_began_one_may_end_it_unless_it_is_relaxed)
     EXPECT_EQ(elsewhere(ends).answer(), error_stream_capture_wrong_thread);
     graph g = nullptr;
     api().stream_end_capture(s, &g);  // whether the capture survived is not promised
-    if (g != nullptr) EXPECT_EQ(api().graph_destroy(g), success);
+    if (g != nullptr) api().graph_destroy(g);
     expect_works(s);
     begin(s, capture_mode::relaxed);
     EXPECT_EQ(elsewhere(ends).answer(), success);
@@ -210,7 +213,7 @@ TEST_F(captures, an_event_of_another_capture_would_merge_the_two) {
     end_in_vain(second, error_stream_capture_invalidated);
     graph g = nullptr;
     api().stream_end_capture(first, &g);  // whether the other capture survived is not promised
-    if (g != nullptr) EXPECT_EQ(api().graph_destroy(g), success);
+    if (g != nullptr) api().graph_destroy(g);
     expect_works(first);
     expect_works(second);
 }

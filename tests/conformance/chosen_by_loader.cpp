@@ -4,6 +4,8 @@
 
 namespace hostlaunch::conformance {
 
-std::string chosen_library() { return driver_library::load().path; }
+std::string chosen_library() {
+    return driver_library::load().path;
+}
 
 }  // namespace hostlaunch::conformance

@@ -5,6 +5,8 @@
 
 namespace hostlaunch::conformance {
 
-std::string chosen_library() { return hostlaunch::driver().path; }
+std::string chosen_library() {
+    return hostlaunch::driver().path;
+}
 
 }  // namespace hostlaunch::conformance

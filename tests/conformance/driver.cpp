@@ -49,9 +49,13 @@ const opened& the_driver() {
 
 }  // namespace
 
-const table& api() { return the_driver().entries; }
+const table& api() {
+    return the_driver().entries;
+}
 
-bool on_embedded() { return embedded_knob("hostlaunch_embedded_reset") != nullptr; }
+bool on_embedded() {
+    return embedded_knob("hostlaunch_embedded_reset") != nullptr;
+}
 
 int driver_version() {
     int version = 0;
@@ -59,10 +63,16 @@ int driver_version() {
     return version;
 }
 
-get_proc_address_fn get_proc_address() { return the_driver().get; }
+get_proc_address_fn get_proc_address() {
+    return the_driver().get;
+}
 
-void* embedded_knob(const char* name) { return dlsym(the_driver().handle, name); }
+void* embedded_knob(const char* name) {
+    return dlsym(the_driver().handle, name);
+}
 
-void prefer_two_devices() { setenv("HOSTLAUNCH_EMBEDDED_DEVICES", "2", 0); }
+void prefer_two_devices() {
+    setenv("HOSTLAUNCH_EMBEDDED_DEVICES", "2", 0);
+}
 
 }  // namespace hostlaunch::conformance

@@ -14,7 +14,9 @@ struct subject {
     hostlaunch::stream (*make)();
 };
 
-CUstream_st* public_handle(abi::stream s) { return reinterpret_cast<CUstream_st*>(s); }
+CUstream_st* public_handle(abi::stream s) {
+    return reinterpret_cast<CUstream_st*>(s);
+}
 
 hostlaunch::stream borrow_foreign_stream() {
     abi::stream s = nullptr;
@@ -22,12 +24,19 @@ hostlaunch::stream borrow_foreign_stream() {
     return hostlaunch::stream::from_handle(public_handle(s));  // as another library's: never ours
 }
 
+hostlaunch::stream create_blocking_stream() {
+    stream_options options;
+    options.nonblocking = false;
+    return hostlaunch::stream(options);
+}
+
 constexpr subject subjects[] = {
     {"created", [] { return hostlaunch::stream(); }},
-    {"created_blocking", [] { return hostlaunch::stream({.nonblocking = false}); }},
+    {"created_blocking", &create_blocking_stream},
     {"legacy", [] { return hostlaunch::stream::from_handle(public_handle(stream_legacy)); }},
     {"null", [] { return hostlaunch::stream::from_handle(nullptr); }},
-    {"per_thread", [] { return hostlaunch::stream::from_handle(public_handle(stream_per_thread)); }},
+    {"per_thread",
+     [] { return hostlaunch::stream::from_handle(public_handle(stream_per_thread)); }},
     {"borrowed", &borrow_foreign_stream},
 };
 
@@ -100,7 +109,8 @@ TEST_P(library, move_only_callables_and_arguments_are_taken) {
     std::atomic<int>& sum = make_counter();
     auto number = std::make_unique<int>(40);
     host_launch(
-        s(), [&sum, number = std::move(number)](std::unique_ptr<int> two) { sum += *number + *two; },
+        s(),
+        [&sum, number = std::move(number)](std::unique_ptr<int> two) { sum += *number + *two; },
         std::make_unique<int>(2));
     s().sync();
     EXPECT_EQ(sum, 42);
@@ -221,7 +231,7 @@ TEST_P(library, an_event_is_done_once_the_callable_before_it_has_run) {
     gate& g = make_gate();
     host_launch(s(), [&g] { gate::run(&g); });
     host_launch(s(), [&ran] { ++ran; });
-    event e = s().record();
+    hostlaunch::event e = s().record();
     EXPECT_FALSE(e.is_done());
     EXPECT_EQ(ran, 0);
     g.open();
@@ -270,8 +280,11 @@ TEST_P(library, many_launches_leave_nothing_behind) {
     EXPECT_EQ(more(&launch_stats::ran), static_cast<std::uint64_t>(launches));
 }
 
-INSTANTIATE_TEST_SUITE_P(, library, testing::ValuesIn(subjects),
-                         [](const auto& info) { return std::string(info.param.name); });
+std::string name_of(const testing::TestParamInfo<subject>& info) {
+    return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(, library, testing::ValuesIn(subjects), name_of);
 
 }  // namespace
 }  // namespace hostlaunch::conformance

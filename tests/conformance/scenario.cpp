@@ -33,8 +33,7 @@ pid_t start(const std::string& name, int output) {
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
     pid_t child = -1;
-    const int failed =
-        posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
+    const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     return failed == 0 ? child : -1;
 }
@@ -46,7 +45,8 @@ bool read_all(int from, std::string& text) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             deadline - std::chrono::steady_clock::now());
         pollfd waited{from, POLLIN, 0};
-        if (left.count() <= 0 || poll(&waited, 1, static_cast<int>(left.count())) == 0) return false;
+        if (left.count() <= 0 || poll(&waited, 1, static_cast<int>(left.count())) == 0)
+            return false;
         char piece[4096];
         const ssize_t n = read(from, piece, sizeof piece);
         if (n <= 0) return true;
@@ -92,14 +92,18 @@ void expect_scenario(const std::string& name, int exit_code) {
     EXPECT_EQ(e.exit_code, exit_code) << e.output;
 }
 
-int verdict(int code) { return testing::Test::HasFailure() ? 1 : code; }
+int verdict(int code) {
+    return testing::Test::HasFailure() ? 1 : code;
+}
 
 void say(const char* line) {
     const std::string text = std::string(line) + "\n";
     if (write(STDOUT_FILENO, text.data(), text.size()) < 0) _exit(126);
 }
 
-void say_line(void* line) { say(static_cast<const char*>(line)); }
+void say_line(void* line) {
+    say(static_cast<const char*>(line));
+}
 
 context use_primary_context(int device) {
     context ctx = nullptr;

@@ -23,9 +23,9 @@ struct scenario {
     static int run_named(const std::string& wanted);
 };
 
-#define HOSTLAUNCH_SCENARIO(name)                                                  \
-    static int name();                                                             \
-    static ::hostlaunch::conformance::scenario registered_##name(#name, &name);    \
+#define HOSTLAUNCH_SCENARIO(name)                                               \
+    static int name();                                                          \
+    static ::hostlaunch::conformance::scenario registered_##name(#name, &name); \
     static int name()
 
 // What became of a scenario's process.

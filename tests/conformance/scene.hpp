@@ -37,7 +37,8 @@ class journal {
     std::vector<int> written_;
 };
 
-// Memory that a stream waits on until it is released: work behind it is held without a host function.
+// Memory that a stream waits on until it is released: work behind it is held without a host
+// function.
 struct value_gate {
     std::uint32_t* word = nullptr;
     device_ptr address = 0;

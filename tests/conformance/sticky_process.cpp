@@ -33,8 +33,7 @@ class breaker {
     }
     void enqueue(stream s) const {
         if (on_embedded()) return;
-        EXPECT_EQ(
-            api().launch_kernel(kernel_, 1, 1, 1, 1, 1, 1, 0, s, nullptr, nullptr), success);
+        EXPECT_EQ(api().launch_kernel(kernel_, 1, 1, 1, 1, 1, 1, 0, s, nullptr, nullptr), success);
     }
     // Call it where the enqueued fault is about to become due.
     static void strike() {
@@ -86,7 +85,9 @@ struct broken_stream {
 };
 
 // Its functions may hold pointers for as long as the process lives.
-broken_stream& make_broken_stream() { return *new broken_stream; }
+broken_stream& make_broken_stream() {
+    return *new broken_stream;
+}
 
 HOSTLAUNCH_SCENARIO(sticky_error_is_told_by_sync) {
     broken_stream& b = make_broken_stream();

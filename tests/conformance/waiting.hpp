@@ -95,7 +95,9 @@ class call {
     std::thread thread_;  // last: it uses the others
 };
 
-inline void count_up(void* counter) { static_cast<std::atomic<int>*>(counter)->fetch_add(1); }
+inline void count_up(void* counter) {
+    static_cast<std::atomic<int>*>(counter)->fetch_add(1);
+}
 
 // Waits until a condition holds. False if it did not within the time.
 template <class Condition>

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -37,6 +38,10 @@ void trampoline(void* user_data) {
 }
 
 using calls = std::map<std::string, int>;
+
+// If the driver refuses one of these, the object is still there: nothing to expect.
+const std::set<std::string> releases{"cuStreamDestroy", "cuEventDestroy", "cuMemFree",
+                                     "cuMemFreeHost"};
 
 class failures : public test::core_on_embedded {
   protected:
@@ -76,6 +81,7 @@ class failures : public test::core_on_embedded {
         const calls made = observe(op);
         EXPECT_FALSE(made.empty());
         for (const auto& [entry, count] : made) {
+            if (releases.contains(entry)) continue;
             for (int nth = 1; nth <= count; ++nth) {
                 SCOPED_TRACE(entry + ", call " + std::to_string(nth));
                 const auto last_tolerated = tolerated.find(entry);
@@ -110,7 +116,11 @@ class failures : public test::core_on_embedded {
             EXPECT_EQ(live_objects(), before);
         }
         EXPECT_EQ(embedded::cuCtxGetCurrent(&current_after), 0);
-        EXPECT_EQ(current_after, current_before);
+        if (survives && entry == "cuCtxSetCurrent") {  // what failed is putting it back
+            EXPECT_EQ(embedded::cuCtxSetCurrent(current_before), 0);
+        } else {
+            EXPECT_EQ(current_after, current_before);
+        }
         called = 0;
         EXPECT_TRUE(op().ok()) << "the call after the failed one";
         settle();
@@ -196,7 +206,7 @@ TEST_F(failures, of_making_a_stream) {
         made.reset();
         return s;
     };
-    fail_each_call(create, {{"cuThreadExchangeStreamCaptureMode", 1}, {"cuStreamDestroy", 1}});
+    fail_each_call(create, restores);
 }
 
 TEST_F(failures, of_making_a_stream_without_a_current_context) {
@@ -207,9 +217,9 @@ TEST_F(failures, of_making_a_stream_without_a_current_context) {
             std::unique_ptr<stream> another;
             return stream::create({-1, true, {}}, another);
         };
-        fail_each_call(create, {{"cuThreadExchangeStreamCaptureMode", 1},
-                                {"cuStreamDestroy", 1},
-                                {"cuCtxSetCurrent", 2}});
+        calls survived = restores;
+        survived["cuCtxSetCurrent"] = 2;
+        fail_each_call(create, survived);
     }).join();
 }
 
@@ -238,7 +248,7 @@ TEST_F(failures, of_making_and_recording_an_event) {
         if (const status s = event::create(where, made); !s.ok()) return s;
         return record_event(where, *made);
     };
-    fail_each_call(record_one, {{"cuThreadExchangeStreamCaptureMode", 1}, {"cuEventDestroy", 1}});
+    fail_each_call(record_one, restores);
 }
 
 TEST_F(failures, of_waiting_for_an_event) {
@@ -255,8 +265,7 @@ TEST_F(failures, of_waiting_for_an_event) {
 TEST_F(failures, of_waiting_for_a_stream) {
     const stream_target target = own();
     const stream_target other = foreign();
-    fail_each_call([&] { return wait_stream(target, other); },
-                   {{"cuThreadExchangeStreamCaptureMode", 1}, {"cuEventDestroy", 1}});
+    fail_each_call([&] { return wait_stream(target, other); }, restores);
     fail_each_call([&] { return sync_stream(other); }, {{"cuCtxGetCurrent", 1}});
 }
 
@@ -267,9 +276,7 @@ TEST_F(failures, of_buffers) {
             std::unique_ptr<buffer> made;
             return buffer::create(64, kind, -1, made);
         };
-        fail_each_call(create, {{"cuThreadExchangeStreamCaptureMode", 1},
-                                {"cuMemFree", 1},
-                                {"cuMemFreeHost", 1}});
+        fail_each_call(create, restores);
     }
     std::unique_ptr<buffer> a;
     std::unique_ptr<buffer> b;
@@ -289,7 +296,7 @@ TEST_F(failures, of_the_capture_mode_leave_the_threads_mode_as_it_was) {
         hostlaunch_embedded_reset();
         auto mode = abi::capture_mode::global;
         ASSERT_EQ(embedded::cuThreadExchangeStreamCaptureMode(&mode), 0);
-        if (nth == 1) {
+        if (nth == 1) {  // the second is the one that puts it back
             EXPECT_EQ(mode, abi::capture_mode::global);
         }
     }

@@ -13,10 +13,10 @@ cu = cudriver.handle()
 stream = hostlaunch.Stream(0)
 gate = waiting.Gate()
 """
-# A process that is stuck is ended with code 1 after a second; one that goes on ends with code 0.
+# A process that is stuck is ended with code 1 by its watchdog; one that goes on ends with code 0.
 WATCHDOG = """
 os.write(1, b"waiting\\n")
-faulthandler.dump_traceback_later(1, exit=True)
+faulthandler.dump_traceback_later(float(os.environ["WATCHDOG"]), exit=True)
 """
 AFTERWARDS = """
 faulthandler.cancel_dump_traceback_later()
@@ -25,28 +25,33 @@ os._exit(0)
 """
 
 
-def ends(code):
+def ends(code, seconds=1.0):
     """How the case ended: with the watchdog or by itself."""
-    result = run_python(PRELUDE + code, returncode=None, stderr=None)
+    env = {"WATCHDOG": str(seconds)}
+    result = run_python(PRELUDE + code, env=env, returncode=None, stderr=None)
     assert result.lines[0] == "waiting", result
     assert result.returncode == (0 if "went on" in result.lines else 1), result
     return "by itself" if "went on" in result.lines else "stuck"
 
 
 @pytest.mark.parametrize(
-    ("library", "end"), [("cu.with_gil", "stuck"), ("cu.library", "by itself")]
+    ("library", "end", "seconds"),
+    [("cu.with_gil", "stuck", 1), ("cu.library", "by itself", 20)],
 )
-def test_a_blocking_call_that_keeps_the_gil_deadlocks_with_a_python_function(library, end):
+def test_a_blocking_call_that_keeps_the_gil_deadlocks_with_a_python_function(library, end, seconds):
     """contract: G3. The same call without the GIL goes on."""
     assert (
-        ends(f"""
+        ends(
+            f"""
 def fn():
     time.sleep(0.05)  # gives the GIL up, and then needs it
 host_launch(stream, fn)
 {WATCHDOG}
 {library}.cuStreamSynchronize(ctypes.c_void_p(stream.handle))
 {AFTERWARDS}
-""")
+""",
+            seconds,
+        )
         == end
     )
 
@@ -88,13 +93,16 @@ with lock:
 def test_compiled_functions_do_not_take_part(hostfns):
     """contract: G3, F2. A caller that keeps the GIL may wait for compiled code."""
     assert (
-        ends(f"""
+        ends(
+            f"""
 import hostfns
 compiled = hostfns.load()
 host_launch(stream, compiled.sleep, user_data=50)
 {WATCHDOG}
 cu.with_gil.cuStreamSynchronize(ctypes.c_void_p(stream.handle))
 {AFTERWARDS}
-""")
+""",
+            20,
+        )
         == "by itself"
     )

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Check sizes, heads, line widths and layers of the sources: check_layout.py [ROOT].
+
+Prints one line for each violation and exits with 1 if there is one. Whether every public header
+compiles alone is checked by CMake, in the build of the tests.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+FOLDERS = ("bench", "cmake", "examples", "include", "python", "scripts", "src", "tests")
+CXX = {".c", ".cpp", ".def", ".hpp"}
+SUFFIXES = CXX | {".cmake", ".py", ".pyi", ".sh"}
+NAMES = {"CMakeLists.txt", "Makefile"}
+
+PUBLIC_HEADER_LINES = 200
+SOURCE_LINES = 400
+FUNCTION_LINES = 60
+COLUMNS = 100
+
+# What may be longer, and why. A file here says which rule it is excepted from.
+EXCEPTIONS = {
+    ("src/driver/entries.def", "width"): "one entry of the table on each line",
+    ("src/embedded/entry_list.def", "width"): "one entry point on each line",
+    ("src/embedded/error_names.def", "width"): "one error on each line",
+    ("tests/conformance/extra_entries.def", "width"): "one entry point on each line",
+}
+
+# What the files of a folder may include in quotes, as prefixes. Longest folder first.
+LAYERS = {
+    "include/hostlaunch": ("hostlaunch/",),
+    "src/embedded": ("embedded/", "driver/abi.hpp"),
+    "src/driver": ("driver/", "hostlaunch/error.hpp"),
+    "src/core": ("core/", "driver/", "hostlaunch/"),
+    "src/surface": ("surface/", "core/", "driver/", "hostlaunch/"),
+    "python/src": ("core/", "driver/", "hostlaunch/"),  # and what lies beside it
+}
+
+
+class Violation(NamedTuple):
+    """One broken rule at one place."""
+
+    path: str
+    line: int
+    rule: str
+    text: str
+
+    def __str__(self) -> str:
+        """Form it as compilers do."""
+        return f"{self.path}:{self.line}: {self.text} [{self.rule}]"
+
+
+def source_files(root: Path) -> Iterator[PurePosixPath]:
+    """Yield the paths of all sources, relative to the root."""
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            hidden = any(part.startswith((".", "__pycache__")) for part in path.parts)
+            if path.is_file() and not hidden and (path.suffix in SUFFIXES or path.name in NAMES):
+                yield PurePosixPath(path.relative_to(root))
+    for name in sorted(NAMES):
+        if (root / name).is_file():
+            yield PurePosixPath(name)
+
+
+def check_head(lines: list[str]) -> Iterator[tuple[int, str, str]]:
+    """The license comes first, after a line for the shell; then what the file is."""
+    first = 1 if at(lines, 0).startswith(("#!", "# shellcheck")) else 0
+    license_line = r"(#|//|/\*) SPDX-License-Identifier: Apache-2\.0( \*/)?"
+    if not re.fullmatch(license_line, at(lines, first)):
+        yield first + 1, "head", "the first line is not the SPDX line"
+    elif not re.match(r"(# |// |/\* |\"\"\"|import |from )", at(lines, first + 1)):
+        yield first + 2, "head", "no sentence says what the file is"
+
+
+def at(lines: list[str], index: int) -> str:
+    return lines[index] if index < len(lines) else ""
+
+
+def check_sizes(path: PurePosixPath, lines: list[str]) -> Iterator[tuple[int, str, str]]:
+    public = path.as_posix().startswith("include/")
+    limit = PUBLIC_HEADER_LINES if public else SOURCE_LINES
+    if len(lines) > limit:
+        yield len(lines), "lines", f"{len(lines)} lines, at most {limit} are allowed"
+    for number, line in enumerate(lines, 1):
+        if len(line) > COLUMNS:
+            yield number, "width", f"{len(line)} columns, at most {COLUMNS} are allowed"
+
+
+def blanked(text: str) -> str:
+    """Replace what comments, preprocessor lines and literals contain, keeping the lines."""
+    pattern = r"//[^\n]*|/\*.*?\*/|R\"\((?:.*?)\)\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'"
+    text = re.sub(pattern, lambda m: "\n" * m.group().count("\n"), text, flags=re.DOTALL)
+    text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", keep_lines, text, flags=re.MULTILINE)
+    return text
+
+
+def keep_lines(match: re.Match[str]) -> str:
+    return "\n" * match.group().count("\n")
+
+
+def cxx_functions(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield first line, number of lines and head of each C++ function, found by its braces.
+
+    A block outside of functions is one itself if a parenthesis comes before its brace, and no
+    namespace, class or the like.
+    """
+    text = blanked(text)
+    scopes = re.compile(r"(template\s*<.*?>\s*)?(namespace|class|struct|union|enum)\b", re.DOTALL)
+    depth, function_depth, begin, head = 0, -1, 0, ""
+    start = 0  # where the current head begins
+    for match in re.finditer(r"[{};]|\b(?:public|protected|private):", text):
+        if match.group() == "{":
+            raw = text[start : match.start()].lstrip()
+            if function_depth < 0 and "(" in raw and not scopes.match(raw):
+                function_depth, head = depth, " ".join(raw.split())
+                begin = text.count("\n", 0, match.start() - len(raw))
+            depth += 1
+        elif match.group() == "}":
+            depth -= 1
+            if depth == function_depth:
+                yield begin + 1, text.count("\n", 0, match.start()) - begin + 1, head
+                function_depth = -1
+        if function_depth < 0:
+            start = match.end()
+
+
+def python_functions(text: str) -> Iterator[tuple[int, int, str]]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.lineno, (node.end_lineno or node.lineno) - node.lineno + 1, node.name
+
+
+def check_functions(path: PurePosixPath, text: str) -> Iterator[tuple[int, str, str]]:
+    if path.suffix in CXX:
+        functions = cxx_functions(text)
+    elif path.suffix == ".py":
+        functions = python_functions(text)
+    else:
+        return
+    for line, length, head in functions:
+        if length > FUNCTION_LINES:
+            yield line, "function", f"{length} lines, at most {FUNCTION_LINES}: {head[:50]}"
+
+
+def check_layers(
+    root: Path, path: PurePosixPath, lines: list[str]
+) -> Iterator[tuple[int, str, str]]:
+    folder = next((f for f in LAYERS if path.is_relative_to(f)), None)
+    if folder is None or path.suffix not in CXX:
+        return
+    for number, line in enumerate(lines, 1):
+        include = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+        if include is None:
+            continue
+        quoted, name = include[1] == '"', include[2]
+        if quoted and not name.startswith(LAYERS[folder]):
+            beside = folder == "python/src" and (root / folder / name).is_file()
+            if not beside:
+                yield number, "layer", f"{folder} must not include {name}"
+        if not quoted and folder == "include/hostlaunch" and not re.fullmatch(r"[a-z_]+", name):
+            yield number, "layer", f"a public header must not include <{name}>"
+
+
+def check(root: Path) -> list[Violation]:
+    """Return all violations below a folder, but for the named exceptions."""
+    found = []
+    for path in source_files(root):
+        text = (root / path).read_text()
+        if not text:
+            continue
+        lines = text.split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        for line, rule, what in (
+            *check_head(lines),
+            *check_sizes(path, lines),
+            *check_functions(path, text),
+            *check_layers(root, path, lines),
+        ):
+            if (path.as_posix(), rule) not in EXCEPTIONS:
+                found.append(Violation(path.as_posix(), line, rule, what))
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Print what is wrong and return the exit status."""
+    root = Path(arguments[0]) if arguments else Path(__file__).parents[2]
+    found = check(root)
+    for violation in found:
+        print(violation)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
