@@ -44,7 +44,7 @@ class stream_ref {
 struct stream_options {
     int device_id = -1;           // -1: the current context, or device 0 if there is none
     bool nonblocking = true;      // does not synchronise with the legacy default stream
-    std::optional<int> priority;  // within the device's range; lower numbers are more urgent
+    std::optional<int> priority = std::nullopt;  // within the device's range; lower is more urgent
 };
 
 // Owns a stream. Any thread may call any member at any time, but for moves and destruction; `close`

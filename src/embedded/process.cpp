@@ -30,6 +30,22 @@ thread_local std::uint64_t current_id = 0;
 thread_local bool runs_host_functions = false;
 
 pthread_key_t thread_end;
+std::atomic<thread_state*> all_threads{nullptr};
+
+// Acquire partners with the release in leave_thread.
+thread_state& take_thread_state() {
+    for (auto* s = all_threads.load(std::memory_order_acquire); s != nullptr; s = s->next) {
+        bool free = false;
+        if (s->used.compare_exchange_strong(free, true, std::memory_order_acquire)) {
+            return *s;
+        }
+    }
+    auto* fresh = new thread_state;
+    fresh->next = all_threads.load(std::memory_order_relaxed);
+    while (!all_threads.compare_exchange_weak(fresh->next, fresh, std::memory_order_release)) {
+    }
+    return *fresh;
+}
 
 void leave_thread(void* argument) {
     auto* state = static_cast<thread_state*>(argument);
@@ -44,7 +60,10 @@ void leave_thread(void* argument) {
             }
         }
     }
-    delete state;
+    state->current.clear();
+    state->own_streams.clear();
+    state->mode = capture_mode::global;
+    state->used.store(false, std::memory_order_release);
 }
 
 void before_fork() {
@@ -113,7 +132,7 @@ driver& the_driver() {
 
 thread_state& this_thread() {
     if (current_thread == nullptr) {
-        current_thread = new thread_state;
+        current_thread = &take_thread_state();
         pthread_setspecific(thread_end, current_thread);
     }
     return *current_thread;

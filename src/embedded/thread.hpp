@@ -2,6 +2,7 @@
 // What the embedded driver keeps for each thread that calls it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -12,16 +13,18 @@ namespace hostlaunch::embedded {
 
 struct stream_state;
 
-// Touched by its own thread only.
+// Touched by its own thread only, but for the first two members. Never freed: the state of a thread
+// that has ended goes to the next new thread, and all are reachable, also in a forked child.
 struct thread_state {
+    thread_state* next = nullptr;  // set before the state is published
+    std::atomic<bool> used{true};  // who turns it from false to true owns the state
     std::vector<context> current;  // the stack of contexts; the last one is current
     capture_mode mode = capture_mode::global;
     // The thread's own default stream in each context that it used one in.
     std::vector<std::pair<context, stream_state*>> own_streams;
 };
 
-// The calling thread's state. Made on first use, freed when the thread ends (the main thread's
-// lives as long as the process).
+// The calling thread's state, taken on first use and given back when the thread ends.
 thread_state& this_thread();
 
 // gettid: equal for equal threads, and never 0.

@@ -63,7 +63,7 @@ class library : public driver_test, public testing::WithParamInterface<subject> 
         EXPECT_EQ(s.accepted, s.ran + s.raised + s.abandoned + s.dropped);
     }
     hostlaunch::stream& s() { return *stream_; }
-    std::uint64_t more(std::uint64_t launch_stats::*counter) const {
+    std::uint64_t more(std::uint64_t launch_stats::* counter) const {
         return hostlaunch::stats().*counter - before_.*counter;
     }
 

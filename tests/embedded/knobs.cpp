@@ -80,6 +80,7 @@ TEST_F(knobs, a_held_entry_blocks_its_callers_until_it_is_released) {
     EXPECT_EQ(cuStreamQuery(s), success);
     hostlaunch_embedded_release("cuLaunchHostFunc");
     launches.join();
+    EXPECT_EQ(cuStreamSynchronize(s), success);
     EXPECT_EQ(hostlaunch_embedded_wait_held("cuLaunchHostFunc", 1, 0), 0);
     EXPECT_EQ(hostlaunch_embedded_hold("cuNoSuchThing"), 1);
 }

@@ -171,10 +171,10 @@ TEST_F(threads, frees_and_context_synchronisation_wait_for_a_running_function) {
 
 TEST_F(threads, everything_else_returns_at_once_while_a_function_runs) {
     const stream s = make_stream();
+    std::atomic<int> ran{0};
     blocker b;
     ASSERT_EQ(cuLaunchHostFunc(s, blocker::run, &b), success);
     b.wait_until_running();
-    std::atomic<int> ran{0};
     const event e = make_event();
     device_ptr memory = 0;
     void* host_memory = nullptr;
