@@ -48,7 +48,8 @@ check 'driver' 60 "$python" -c \
     'import hostlaunch; d = hostlaunch.driver(); print(d); assert d.name == "cuda", d'
 check 'python tests' 420 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/python
 check 'exit tests' 300 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/shutdown
-check 'pipeline example' 120 "$python" examples/pipeline.py
+check 'pipeline example' 120 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/examples
+check 'pipeline demo' 60 "$python" examples/pipeline.py
 
 step 'summary'
 "$python" -c 'import hostlaunch, platform; d = hostlaunch.driver()

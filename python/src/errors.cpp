@@ -16,7 +16,7 @@ PyObject* cuda_error = nullptr;
 PyObject* embedded_driver_warning = nullptr;
 std::atomic<bool> warned{false};
 
-bool load_driver() {
+bool load_driver(int warning_stack_level) {
     std::optional<error> failure;
     without_gil([&failure] {
         try {
@@ -36,7 +36,7 @@ bool load_driver() {
         "hostlaunch uses its embedded driver, which runs on the CPU: " + reason +
         ". Set HOSTLAUNCH_DRIVER=embedded to choose it silently, or HOSTLAUNCH_DRIVER=cuda to make "
         "this an error";
-    return PyErr_WarnEx(embedded_driver_warning, text.c_str(), 1) == 0;
+    return PyErr_WarnEx(embedded_driver_warning, text.c_str(), warning_stack_level) == 0;
 }
 
 }  // namespace
@@ -63,8 +63,8 @@ bool may_enter(const char* attempted) {
     return false;
 }
 
-bool enter_driver(const char* attempted) {
-    return (driver_library::is_loaded() || load_driver()) && may_enter(attempted);
+bool enter_driver(const char* attempted, int warning_stack_level) {
+    return (driver_library::is_loaded() || load_driver(warning_stack_level)) && may_enter(attempted);
 }
 
 bool init_errors() {

@@ -29,7 +29,8 @@ nb::tuple read_stats() {
 }
 
 nb::tuple read_driver() {
-    if (!driver_library::is_loaded()) enter("driver()");
+    // The warning, if any, belongs to the caller of hostlaunch.driver.
+    if (!driver_library::is_loaded() && !enter_driver("driver()", 2)) throw nb::python_error();
     const driver_library::library& lib = driver_library::load();
     const char* name = lib.which == driver_library::kind::embedded ? "embedded" : "cuda";
     return nb::make_tuple(name, lib.version, lib.path.c_str());

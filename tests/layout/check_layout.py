@@ -41,6 +41,13 @@ LAYERS = {
     "python/src": ("core/", "driver/", "hostlaunch/"),  # and what lies beside it
 }
 
+# What they may include in angle brackets, where that is limited: in public headers the standard
+# library, elsewhere nothing of Python or CUDA.
+ANGLED = dict.fromkeys(LAYERS, r"(?!Python|nanobind|cuda).*") | {
+    "include/hostlaunch": r"[a-z_]+",
+    "python/src": r"(?!cuda).*",
+}
+
 
 class Violation(NamedTuple):
     """One broken rule at one place."""
@@ -94,9 +101,8 @@ def check_sizes(path: PurePosixPath, lines: list[str]) -> Iterator[tuple[int, st
 def blanked(text: str) -> str:
     """Replace what comments, preprocessor lines and literals contain, keeping the lines."""
     pattern = r"//[^\n]*|/\*.*?\*/|R\"\((?:.*?)\)\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'"
-    text = re.sub(pattern, lambda m: "\n" * m.group().count("\n"), text, flags=re.DOTALL)
-    text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", keep_lines, text, flags=re.MULTILINE)
-    return text
+    text = re.sub(pattern, keep_lines, text, flags=re.DOTALL)
+    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", keep_lines, text, flags=re.MULTILINE)
 
 
 def keep_lines(match: re.Match[str]) -> str:
@@ -162,8 +168,9 @@ def check_layers(
             beside = folder == "python/src" and (root / folder / name).is_file()
             if not beside:
                 yield number, "layer", f"{folder} must not include {name}"
-        if not quoted and folder == "include/hostlaunch" and not re.fullmatch(r"[a-z_]+", name):
-            yield number, "layer", f"a public header must not include <{name}>"
+        allowed = ANGLED.get(folder, r".*")
+        if not quoted and not re.fullmatch(allowed, name):
+            yield number, "layer", f"{folder} must not include <{name}>"
 
 
 def check(root: Path) -> list[Violation]:

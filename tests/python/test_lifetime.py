@@ -2,6 +2,7 @@
 """When and where payloads are released: after the run, on the main thread, once."""
 
 import gc
+import sys
 import threading
 import weakref
 
@@ -263,8 +264,13 @@ def test_ten_thousand_functions_with_collections_all_along(stream):
         done.set()
 
     worker = threading.Thread(target=launch)
-    worker.start()
-    while not done.is_set():
-        gc.collect()
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)  # a busy main thread costs each function this wait for the GIL
+    try:
+        worker.start()
+        while not done.is_set():
+            gc.collect()
+    finally:
+        sys.setswitchinterval(usual)
     worker.join(30)
     wait_for_deaths(deaths, 10_000, timeout=20, launchers=[worker.ident])

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds, installs and uses the library as a user's project does, in each documented way:
+# check_package.sh SOURCES WORK_FOLDER. Two builds serve all ways. Ends at the first failure.
+set -euo pipefail
+
+sources=$1
+work=$2
+here=$(cd "$(dirname "$0")" && pwd)
+jobs=$(nproc)
+export HOSTLAUNCH_DRIVER=embedded CXXFLAGS='-O0 -g0' PKG_CONFIG_PATH=
+unset LD_LIBRARY_PATH CPATH CPLUS_INCLUDE_PATH CMAKE_PREFIX_PATH
+if command -v ninja >/dev/null; then
+    export CMAKE_GENERATOR=Ninja
+fi
+rm -rf "$work"
+mkdir -p "$work"
+log=$work/log
+
+# quietly COMMAND...: shows what it wrote only if it fails.
+quietly() {
+    if ! "$@" >"$log" 2>&1; then
+        printf 'failed: %s\n' "$*" >&2
+        cat "$log" >&2
+        exit 1
+    fi
+}
+
+# uses NAME PROGRAM: runs a consumer.
+uses() {
+    printf '%s: ' "$1"
+    timeout 60 "$2"
+}
+
+# build SOURCE_FOLDER NAME OPTION...: configures and builds without Python.
+build() {
+    local from=$1 to=$work/$2
+    shift 2
+    quietly cmake -S "$from" -B "$to" -DCMAKE_BUILD_TYPE=Debug \
+        -DCMAKE_DISABLE_FIND_PACKAGE_Python=ON -DCMAKE_DISABLE_FIND_PACKAGE_Python3=ON "$@"
+    quietly cmake --build "$to" --parallel "$jobs"
+}
+
+# use_installed PREFIX KIND: a consumer through find_package, and one through pkg-config.
+use_installed() {
+    local prefix=$1 kind=$2 pc
+    build "$here/consumer" "consumer-$kind" -DCMAKE_PREFIX_PATH="$prefix"
+    uses "find_package, $kind" "$work/consumer-$kind/consumer"
+
+    pc=$(find "$prefix" -name hostlaunch.pc)
+    export PKG_CONFIG_PATH=${pc%/*}
+    # shellcheck disable=SC2046
+    quietly "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -o "$work/pkg-config-$kind" \
+        "$here/consumer/main.cpp" $(pkg-config --cflags --libs ${3:-} hostlaunch)
+    uses "pkg-config, $kind" "$work/pkg-config-$kind"
+}
+
+# No header of CUDA or Python is part of what a user compiles.
+needs_no_foreign_header() {
+    local found
+    found=$("${CXX:-c++}" -std=c++20 -M -I "$1/include" "$here/consumer/main.cpp" |
+        grep -E '/(cuda[a-zA-Z_]*|driver_types|Python)\.h' || true)
+    if [ -n "$found" ]; then
+        printf 'a public header includes %s\n' "$found" >&2
+        exit 1
+    fi
+}
+
+build "$here/subdirectory" subdirectory -DHOSTLAUNCH_SOURCES="$sources"
+uses add_subdirectory "$work/subdirectory/consumer"
+
+quietly cmake --install "$work/subdirectory/hostlaunch" --prefix "$work/static" --component cpp
+use_installed "$work/static" static --static
+needs_no_foreign_header "$work/static"
+
+build "$sources" shared-build -DBUILD_SHARED_LIBS=ON
+quietly cmake --install "$work/shared-build" --prefix "$work/shared" --component cpp
+use_installed "$work/shared" shared
+echo 'all ways work'
