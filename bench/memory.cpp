@@ -9,6 +9,7 @@
 #include <fstream>
 #include <hostlaunch/hostlaunch.hpp>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -96,9 +97,9 @@ double allocations_per_launch(bool needs_destruction) {
 double child_value(const std::string& what, const settings& s) {
     char self[4096] = "";
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) throw std::runtime_error("readlink");
-    const std::string command = "'" + std::string(self) + "' --child " + what + " --launches " +
-                                std::to_string(s.growth_launches);
-    FILE* pipe = popen(command.c_str(), "r");
+    std::ostringstream command;
+    command << '\'' << self << "' --child " << what << " --launches " << s.growth_launches;
+    FILE* pipe = popen(command.str().c_str(), "r");
     double value = 0;
     const bool read = pipe != nullptr && std::fscanf(pipe, "%lf", &value) == 1;
     if (pipe == nullptr || pclose(pipe) != 0 || !read) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs the built conformance programs on the NVIDIA driver: gpu_conformance.sh BUILD_FOLDER.
 # Cases that end, fork or break a process are run one by one, each bounded. HOSTLAUNCH_DRIVER, if
-# set, names another driver. Ends with one line for each program; the exit status says if all passed.
+# set, names another driver. Ends with a line for each program; the exit status says if all passed.
 set -uo pipefail
 
 if [ $# -ne 1 ] || [ ! -d "$1/tests/conformance" ]; then
@@ -20,7 +20,8 @@ whole() {
     text=$(timeout --kill-after=10 "$2" "$programs/$1" --gtest_brief=1 2>&1) || status=$?
     grep -v -e ': Skipped$' -e '^this driver has no' -e '^it cannot capture' <<<"$text"
     [ "$status" -eq 0 ] || failed=1
-    summary+=("$1: exit code $status; $(grep -E '^\[  (PASSED|FAILED)' <<<"$text" | head -2 | tr '\n' ' ')")
+    text=$(grep -E '^\[  (PASSED|FAILED|SKIPPED)|FAILED TESTS?$' <<<"$text" | head -3)
+    summary+=("$1: exit code $status; ${text//$'\n'/; }")
 }
 
 # one_by_one NAME LIMIT_S: each case of a program in a process of its own.

@@ -51,11 +51,13 @@ void release_one(core::record& r) {
     destroy_payload(p);
 }
 
-abi::capture_mode exchange_mode(abi::capture_mode mode) {
-    if (core::forked() || core::process_ending()) return mode;
-    return without_gil([mode]() mutable {
-        driver_library::api().thread_exchange_capture_mode(&mode);
-        return mode;
+// Detached: the driver is never entered with the GIL.
+template <class F>
+void in_driver(F&& f) {
+    if (core::forked() || core::process_ending()) return;
+    without_gil([&f] {
+        f();
+        return 0;
     });
 }
 
@@ -69,15 +71,13 @@ void release_ended() noexcept {
     if (nothing_to_release() || !on_main_thread() || core::in_host_function()) return;
     PyObject* exception = take_exception();
     // Finalizers that call CUDA must not harm a capture of this or another thread (contract G4).
-    const abi::capture_mode former = exchange_mode(abi::capture_mode::relaxed);
+    core::relaxed_capture mode(core::relaxed_capture::unentered{});
+    in_driver([&mode] { mode.enter(); });
     core::to_release().drain(release_one);
-    if (core::has_deferred()) {
-        without_gil([] {
-            core::run_deferred();
-            return 0;
-        });
-    }
-    exchange_mode(former);
+    in_driver([&mode] {
+        core::run_deferred();
+        mode.leave();
+    });
     restore_exception(exception);
 }
 

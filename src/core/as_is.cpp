@@ -51,13 +51,14 @@ bool poll_owned() {
     fresh.drain([&list](record& r) { list.push_back(&r); });
     if (list.empty()) return false;
     const relaxed_capture mode;
-    // A stream runs in order: behind a launch that has not run, none of the same stream has.
+    // A stream runs in order: behind a launch that has not run, none of the same stream has. A default
+    // stream's token names another stream in each context or thread, so those are always asked.
     std::vector<abi::stream> waiting;
     const auto over = std::remove_if(list.begin(), list.end(), [&waiting](record* r) {
         const auto stream = r->stream.load(std::memory_order_relaxed);
         if (std::find(waiting.begin(), waiting.end(), stream) != waiting.end()) return false;
         if (end_if_over(*r)) return true;
-        if (waiting.size() < 64) waiting.push_back(stream);
+        if (waiting.size() < 64 && !is_default_stream(stream)) waiting.push_back(stream);
         return false;
     });
     const auto ended = static_cast<std::uint64_t>(list.end() - over);

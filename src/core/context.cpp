@@ -27,8 +27,14 @@ std::array<std::atomic<abi::context>, 64> primary_contexts{};
 
 }  // namespace
 
-relaxed_capture::relaxed_capture() noexcept { api().thread_exchange_capture_mode(&mode_); }
-relaxed_capture::~relaxed_capture() { api().thread_exchange_capture_mode(&mode_); }
+void relaxed_capture::enter() noexcept {
+    changed_ = api().thread_exchange_capture_mode(&mode_) == abi::success;
+}
+
+void relaxed_capture::leave() noexcept {
+    if (changed_) api().thread_exchange_capture_mode(&mode_);
+    changed_ = false;
+}
 
 current_context::current_context(abi::context wanted) noexcept
     : status_(make_current(wanted, &former_, &changed_)) {}

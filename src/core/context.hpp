@@ -14,13 +14,20 @@ namespace hostlaunch::core {
 // progress (contract G4). requires: driver_library::is_loaded().
 class relaxed_capture {
   public:
-    relaxed_capture() noexcept;
-    ~relaxed_capture();
+    relaxed_capture() noexcept { enter(); }
+    ~relaxed_capture() { leave(); }
     relaxed_capture(const relaxed_capture&) = delete;
     relaxed_capture& operator=(const relaxed_capture&) = delete;
 
+    // For scopes in which the thread may not enter the driver all along: built without entering.
+    struct unentered {};
+    explicit relaxed_capture(unentered) noexcept {}
+    void enter() noexcept;
+    void leave() noexcept;  // does nothing if enter failed or was not called
+
   private:
     abi::capture_mode mode_ = abi::capture_mode::relaxed;
+    bool changed_ = false;
 };
 
 // Makes `wanted` the calling thread's current context and restores the former one at the end.

@@ -64,6 +64,7 @@ bool has_deferred() noexcept { return deferred().any.load(std::memory_order_rela
 void run_deferred() noexcept {
     if (forked() || process_ending()) return;
     deferred_list& list = deferred();
+    if (!has_deferred()) return;
     std::vector<entry> taken;
     {
         const std::lock_guard lock(list.mutex);

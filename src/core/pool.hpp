@@ -48,9 +48,10 @@ class record_pool {
     // Gives an ended or withdrawn record back. requires: owned by the caller, payload destroyed.
     void recycle(record& r) noexcept {
         const std::uint64_t generation = r.generation();
-        if (generation == record::last_generation) return;  // spent: its tokens would repeat
-        r.word.store(record::make_word(generation + 1, state::free), std::memory_order_release);
-        push(r);
+        const bool spent = generation == record::last_generation;  // its tokens would repeat
+        const std::uint64_t next = spent ? generation : generation + 1;
+        r.word.store(record::make_word(next, state::free), std::memory_order_release);
+        if (!spent) push(r);
     }
 
     std::uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }

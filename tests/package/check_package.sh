@@ -55,6 +55,16 @@ use_installed() {
     uses "pkg-config, $kind" "$work/pkg-config-$kind"
 }
 
+# use_documented PREFIX: the project that docs/cpp.md shows, word for word.
+use_documented() {
+    local page=$sources/docs/cpp.md project=$work/documented
+    mkdir -p "$project"
+    sed -n '/^```cmake$/,/^```$/{/^```/d;p}' "$page" >"$project/CMakeLists.txt"
+    sed -n '/^```cpp$/,/^```$/{/^```/d;p;/^}$/q}' "$page" >"$project/demo.cpp"
+    build "$project" consumer-documented -DCMAKE_PREFIX_PATH="$1"
+    uses documented "$work/consumer-documented/demo"
+}
+
 # No header of CUDA or Python is part of what a user compiles.
 needs_no_foreign_header() {
     local found
@@ -72,6 +82,7 @@ uses add_subdirectory "$work/subdirectory/consumer"
 quietly cmake --install "$work/subdirectory/hostlaunch" --prefix "$work/static" --component cpp
 use_installed "$work/static" static --static
 needs_no_foreign_header "$work/static"
+use_documented "$work/static"
 
 build "$sources" shared-build -DBUILD_SHARED_LIBS=ON
 quietly cmake --install "$work/shared-build" --prefix "$work/shared" --component cpp
