@@ -208,6 +208,8 @@ void stop(milliseconds limit) noexcept {
     l.changed.wait_for(lock, limit, [&l] { return !l.running; });
 }
 
-void forget() noexcept { set_sleeping(false); }
+void forget() noexcept {
+    if (forked()) set_sleeping(false);  // so that nobody wakes it
+}
 
 }  // namespace hostlaunch::core::housekeeper

@@ -35,7 +35,7 @@ inline void wake_if_idle() noexcept {
 // Ends the thread and waits for it, bounded; launches do not start it again. Any thread but its own.
 void stop(std::chrono::milliseconds limit) noexcept;
 
-// For the child of a fork: there is no thread and there will be none.
+// For the child of a fork: where the driver may not be entered there will be no thread.
 void forget() noexcept;
 
 }  // namespace hostlaunch::core::housekeeper

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fork and exit handlers are registered when the driver is first loaded.
+// The fork handler is registered at the first need of it, the exit handler behind the driver's own.
 #include "core/process.hpp"
 
 #include <pthread.h>
@@ -26,8 +26,8 @@ std::array<std::atomic<void (*)()>, 8> handlers{};
 std::atomic<unsigned> handler_count{0};
 
 void mark_child() noexcept {
-    if (!driver_library::is_loaded()) return;  // the driver was not initialised: the child starts afresh
-    detail::condition.fetch_or(detail::forked_bit);
+    // A driver that was not initialised before the fork can be in the child.
+    if (driver_library::is_loaded()) detail::condition.fetch_or(detail::forked_bit);
     // A fork made inside a host function leaves the child on a thread that is none any more.
     detail::host_function_depth = 0;
     for (auto& handler : handlers) {
@@ -53,13 +53,15 @@ void mark_end() noexcept {
     detail::condition.fetch_or(detail::ending_bit);
 }
 
-// Exit handlers run newest first: ours, registered after the driver's own, comes before them.
-void register_handlers() {
+void register_fork_handler() {
     static std::once_flag once;
-    std::call_once(once, [] {
-        pthread_atfork(nullptr, nullptr, &mark_child);
-        std::atexit(&mark_end);
-    });
+    std::call_once(once, [] { pthread_atfork(nullptr, nullptr, &mark_child); });
+}
+
+// Exit handlers run newest first: ours, registered after the driver's own, comes before them.
+void register_exit_handler() {
+    static std::once_flag once;
+    std::call_once(once, [] { std::atexit(&mark_end); });
 }
 
 }  // namespace
@@ -68,8 +70,9 @@ void set_exiting() noexcept { detail::condition.fetch_or(detail::exiting_bit); }
 
 status enter_driver() {
     if (detail::has(detail::not_loaded)) {
+        register_fork_handler();
         driver_library::load();
-        register_handlers();
+        register_exit_handler();
         detail::condition.fetch_and(~unsigned{detail::not_loaded});
     }
     return may_enter();
@@ -88,6 +91,7 @@ status enter_for_launch_slowly() {
 }
 
 void on_fork_child(void (*handler)()) noexcept {
+    register_fork_handler();
     const unsigned slot = handler_count.fetch_add(1);
     if (slot < handlers.size()) handlers[slot].store(handler);
 }

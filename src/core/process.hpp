@@ -2,7 +2,8 @@
 // What the process as a whole is doing: inside a host function, forked, exiting.
 //
 // A child forked after the driver was initialised is marked by a pthread_atfork handler that runs in
-// the child before anything else; from then on no call of the library enters the driver there.
+// the child before anything else; from then on no call of the library enters the driver there. A child
+// forked before works like any process.
 #pragma once
 
 #include <atomic>
@@ -69,7 +70,8 @@ inline status enter_for_launch() {
     return ordinary ? status{} : enter_for_launch_slowly();
 }
 
-// Runs `handler` in a forked child (async-signal context: only plain stores to atomics). At most 8.
+// Runs `handler` in every forked child, after forked() tells what it is (async-signal context: only
+// plain stores to atomics). At most 8.
 void on_fork_child(void (*handler)()) noexcept;
 
 }  // namespace hostlaunch::core

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds, installs and uses the library as a user's project does, in each documented way:
-# check_package.sh SOURCES WORK_FOLDER. Two builds serve all ways. Ends at the first failure.
+# check_package.sh SOURCES WORK_FOLDER. One build tree serves all ways. Ends at the first failure.
 set -euo pipefail
 
 sources=$1
@@ -41,7 +41,7 @@ build() {
     quietly cmake --build "$to" --parallel "$jobs"
 }
 
-# use_installed PREFIX KIND: a consumer through find_package, and one through pkg-config.
+# use_installed PREFIX KIND [PKG_CONFIG_OPTION]: a consumer through find_package, and one through pkg-config.
 use_installed() {
     local prefix=$1 kind=$2 pc
     build "$here/consumer" "consumer-$kind" -DCMAKE_PREFIX_PATH="$prefix"
@@ -49,7 +49,7 @@ use_installed() {
 
     pc=$(find "$prefix" -name hostlaunch.pc)
     export PKG_CONFIG_PATH=${pc%/*}
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2046,SC2086
     quietly "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -o "$work/pkg-config-$kind" \
         "$here/consumer/main.cpp" $(pkg-config --cflags --libs ${3:-} hostlaunch)
     uses "pkg-config, $kind" "$work/pkg-config-$kind"
@@ -76,15 +76,17 @@ needs_no_foreign_header() {
     fi
 }
 
-build "$here/subdirectory" subdirectory -DHOSTLAUNCH_SOURCES="$sources"
-uses add_subdirectory "$work/subdirectory/consumer"
+# use_all_ways KIND ON_OR_OFF [PKG_CONFIG_OPTION]: the library of one kind, static or shared.
+use_all_ways() {
+    build "$here/subdirectory" subdirectory -DHOSTLAUNCH_SOURCES="$sources" -DBUILD_SHARED_LIBS="$2"
+    uses "add_subdirectory, $1" "$work/subdirectory/consumer"
+    quietly cmake --install "$work/subdirectory/hostlaunch" --prefix "$work/$1" --component cpp
+    use_installed "$work/$1" "$1" ${3+"$3"}
+}
 
-quietly cmake --install "$work/subdirectory/hostlaunch" --prefix "$work/static" --component cpp
-use_installed "$work/static" static --static
+# The second one is built in the tree of the first, so that most is compiled once.
+use_all_ways static OFF --static
+use_all_ways shared ON
 needs_no_foreign_header "$work/static"
 use_documented "$work/static"
-
-build "$sources" shared-build -DBUILD_SHARED_LIBS=ON
-quietly cmake --install "$work/shared-build" --prefix "$work/shared" --component cpp
-use_installed "$work/shared" shared
 echo 'all ways work'
