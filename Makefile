@@ -7,7 +7,7 @@ PRESET ?= dev
 ARGS ?=
 
 .NOTPARALLEL:
-.PHONY: help build test demo lint format sanitize gpu-check clean
+.PHONY: help build test demo lint format sanitize bench gpu-check gpu-bench clean
 
 help:
 	@echo 'make build      set up .venv and install hostlaunch into it'
@@ -16,7 +16,9 @@ help:
 	@echo 'make lint       clang-format, clang-tidy, ruff and mypy'
 	@echo 'make format     let clang-format and ruff rewrite the sources'
 	@echo 'make sanitize   the C++ tests under the address, undefined and thread sanitizers'
+	@echo 'make bench      all benchmarks, in short, on the embedded driver'
 	@echo 'make gpu-check  the checks that need an NVIDIA GPU'
+	@echo 'make gpu-bench  the benchmarks on an NVIDIA GPU'
 	@echo 'make clean      remove .venv, build trees and caches'
 	@echo 'PYTHON=/path/to/python3 chooses the interpreter that .venv is made from.'
 
@@ -46,8 +48,14 @@ sanitize:
 	@scripts/setup.sh build test
 	@scripts/sanitize.sh
 
+bench: build
+	@scripts/bench.sh
+
 gpu-check:
 	@scripts/gpu_check.sh
+
+gpu-bench:
+	@scripts/gpu_bench.sh
 
 clean:
 	@echo '==> removing .venv, build and caches'

@@ -36,9 +36,13 @@ int bare_load(const char* path) {
            find(get, "cuDeviceGetName", 2000, &device_name);
 }
 
-void* bare_symbol(const char* name) { return dlsym(library, name); }
+void* bare_symbol(const char* name) {
+    return dlsym(library, name);
+}
 
-int bare_device_name(char* out, int room) { return device_name(out, room, 0); }
+int bare_device_name(char* out, int room) {
+    return device_name(out, room, 0);
+}
 
 int64_t bare_now(void) {
     struct timespec now;
@@ -50,13 +54,17 @@ int bare_launch(struct CUstream_st* stream, bare_host_fn fn, void* user_data) {
     return launch_host_func(stream, fn, user_data);
 }
 
-int bare_synchronize(struct CUstream_st* stream) { return synchronize(stream); }
+int bare_synchronize(struct CUstream_st* stream) {
+    return synchronize(stream);
+}
 
 int bare_add_callback(struct CUstream_st* stream, bare_stream_callback fn, void* user_data) {
     return add_callback(stream, fn, user_data, 0);
 }
 
-void bare_nothing(void* user_data) { (void)user_data; }
+void bare_nothing(void* user_data) {
+    (void)user_data;
+}
 
 static int launch_checked(struct CUstream_st* stream) {
     int capturing = 0;
@@ -96,7 +104,8 @@ static int gate_opened;
 static void wait_at_gate(void* user_data) {
     (void)user_data;
     __atomic_store_n(&gate_reached, 1, __ATOMIC_RELEASE);
-    while (__atomic_load_n(&gate_opened, __ATOMIC_ACQUIRE) == 0) sched_yield();
+    while (__atomic_load_n(&gate_opened, __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
 }
 
 int bare_block(struct CUstream_st* stream) {
@@ -104,21 +113,30 @@ int bare_block(struct CUstream_st* stream) {
     __atomic_store_n(&gate_opened, 0, __ATOMIC_RELAXED);
     const int code = launch_host_func(stream, wait_at_gate, NULL);
     if (code != 0) return code;
-    while (__atomic_load_n(&gate_reached, __ATOMIC_ACQUIRE) == 0) sched_yield();
+    while (__atomic_load_n(&gate_reached, __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
     return 0;
 }
 
-void bare_open_gate(void) { __atomic_store_n(&gate_opened, 1, __ATOMIC_RELEASE); }
+void bare_open_gate(void) {
+    __atomic_store_n(&gate_opened, 1, __ATOMIC_RELEASE);
+}
 
 static volatile int64_t stamps[2];
 
-static void read_clock(void* user_data) { *(volatile int64_t*)user_data = bare_now(); }
+static void read_clock(void* user_data) {
+    *(volatile int64_t*)user_data = bare_now();
+}
 
 int bare_stamp(struct CUstream_st* stream, int which) {
     stamps[which] = 0;
     return launch_host_func(stream, read_clock, (void*)&stamps[which]);
 }
 
-int64_t bare_stamped(void) { return stamps[1] - stamps[0]; }
+int64_t bare_stamped(void) {
+    return stamps[1] - stamps[0];
+}
 
-volatile int64_t* bare_second_stamp(void) { return &stamps[1]; }
+volatile int64_t* bare_second_stamp(void) {
+    return &stamps[1];
+}

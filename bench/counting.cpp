@@ -44,7 +44,9 @@ hostlaunch::bench::allocation_counts hostlaunch::bench::count_allocations() noex
     return {calls.load(), bytes_held.load()};
 }
 
-void* operator new(std::size_t size) { return require(counted(std::malloc(size))); }
+void* operator new(std::size_t size) {
+    return require(counted(std::malloc(size)));
+}
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     return counted(std::malloc(size));
 }
@@ -54,7 +56,9 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
     return aligned(size, alignment);
 }
-void* operator new[](std::size_t size) { return operator new(size); }
+void* operator new[](std::size_t size) {
+    return operator new(size);
+}
 void* operator new[](std::size_t size, const std::nothrow_t& n) noexcept {
     return operator new(size, n);
 }
@@ -65,11 +69,27 @@ void* operator new[](std::size_t size, std::align_val_t alignment,
                      const std::nothrow_t& n) noexcept {
     return operator new(size, alignment, n);
 }
-void operator delete(void* memory) noexcept { give_back(memory); }
-void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
-void operator delete[](void* memory) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
+void operator delete(void* memory) noexcept {
+    give_back(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    give_back(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+    give_back(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+    give_back(memory);
+}
+void operator delete[](void* memory) noexcept {
+    give_back(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+    give_back(memory);
+}
+void operator delete[](void* memory, std::align_val_t) noexcept {
+    give_back(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+    give_back(memory);
+}

@@ -7,7 +7,7 @@
 namespace hostlaunch::bench {
 
 struct allocation_counts {
-    std::uint64_t calls = 0;     // since the program began
+    std::uint64_t calls = 0;      // since the program began
     std::int64_t bytes_held = 0;  // given out and not given back, as malloc sizes it
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program whose instructions scripts/instruction_check.py counts: instructions KIND ROUNDS.
 //
-// Each round launches 500 functions while the embedded driver holds them back, then lets them run, so
-// that records are reused and no launch meets a callback. KIND is lambda, or bare for the calls
+// Each round launches 500 functions while the embedded driver holds them back, then lets them run,
+// so that records are reused and no launch meets a callback. KIND is lambda, or bare for the calls
 // that a launch cannot do without.
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +18,8 @@ std::size_t ran = 0;
 
 [[gnu::noinline]] bool launch_ours(hostlaunch::stream& on) {
     std::size_t* count = &ran;
-    for (int i = 0; i < launches; ++i) hostlaunch::host_launch(on, [count] { ++*count; });
+    for (int i = 0; i < launches; ++i)
+        hostlaunch::host_launch(on, [count] { ++*count; });
     return true;
 }
 

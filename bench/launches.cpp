@@ -32,7 +32,8 @@ std::function<measurement()> timed(CUstream_st* stream, int calls, Call call) {
     return [stream, calls, call]() mutable {
         return blocked_round(stream, calls, [&] {
             const std::int64_t begin = bare_now();
-            for (int i = 0; i < calls; ++i) call();
+            for (int i = 0; i < calls; ++i)
+                call();
             return bare_now() - begin;
         });
     };
@@ -99,9 +100,8 @@ void measure_launches(const settings& s, report& out) {
         [&own, &borrowed] { host_launch(own, std::ref(borrowed)); });
     add("host_launch as is, pointer",
         [&own, &data] { host_launch(own, &bare_nothing, static_cast<void*>(data)); });
-    add("host_launch as is, 64 bytes copied", [&own, &data] {
-        host_launch(own, &bare_nothing, std::span<const std::byte>(data));
-    });
+    add("host_launch as is, 64 bytes copied",
+        [&own, &data] { host_launch(own, &bare_nothing, std::span<const std::byte>(data)); });
     add("new + trampoline + delete, by hand", [=] { launch_by_hand(handle, count); });
     add("cuStreamAddCallback + owned callable", [=] { add_callback(handle, count); });
 

@@ -60,7 +60,7 @@ command_line parse(int argc, char** argv) {
             be_quick(line.wanted);
             continue;
         }
-        if (i + 1 == argc) throw std::invalid_argument("unknown or incomplete: " + std::string(option));
+        if (i + 1 == argc) throw std::invalid_argument("incomplete: " + std::string(option));
         const char* value = argv[++i];
         if (option == "--rounds") {
             line.wanted.rounds = whole(value);

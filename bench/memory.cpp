@@ -37,7 +37,8 @@ void launch(stream& on, int calls, bool ours) {
         return;
     }
     static std::size_t ran = 0;
-    for (int i = 0; i < calls; ++i) host_launch(on, [] { ++ran; });
+    for (int i = 0; i < calls; ++i)
+        host_launch(on, [] { ++ran; });
 }
 
 double growth(const settings& s, bool ours) {
@@ -86,11 +87,14 @@ double allocations_per_launch(bool needs_destruction) {
             }
         }
         on.sync();
-        while (stats().awaiting_release != 0) std::this_thread::yield();
+        while (stats().awaiting_release != 0)
+            std::this_thread::yield();
     };
-    for (int i = 0; i < 3; ++i) run();
+    for (int i = 0; i < 3; ++i)
+        run();
     const std::uint64_t before = count_allocations().calls;
-    for (int i = 0; i < batches; ++i) run();
+    for (int i = 0; i < batches; ++i)
+        run();
     return static_cast<double>(count_allocations().calls - before) / (batch * batches);
 }
 

@@ -28,8 +28,8 @@ inline double median(samples values) {
     return values.size() % 2 != 0 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// The rank k such that the k-th smallest and the k-th largest of n values enclose the median with at
-// least 95 %; 1 (all of them) if n is too small for that.
+// The rank k such that the k-th smallest and the k-th largest of n values enclose the median with
+// at least 95 %; 1 (all of them) if n is too small for that.
 inline std::size_t interval_rank(std::size_t n) {
     double term = std::pow(0.5, static_cast<double>(n));  // P(no value below the median)
     double below = term;
@@ -90,7 +90,8 @@ inline void run_rounds(std::vector<subject>& subjects, int rounds, int warm_up) 
             const measurement m = s.measure();
             if (round < 0) continue;
             s.columns.resize(m.size());
-            for (std::size_t i = 0; i < m.size(); ++i) s.columns[i].push_back(m[i]);
+            for (std::size_t i = 0; i < m.size(); ++i)
+                s.columns[i].push_back(m[i]);
         }
     }
 }

@@ -71,7 +71,8 @@ void write_figure(std::ostream& out, const figure& f) {
         write_interval(out, f.compared);
     }
     out << ",\n     \"samples\": [";
-    for (std::size_t i = 0; i < f.values.size(); ++i) out << (i == 0 ? "" : ", ") << f.values[i];
+    for (std::size_t i = 0; i < f.values.size(); ++i)
+        out << (i == 0 ? "" : ", ") << f.values[i];
     out << "]}";
 }
 
@@ -82,8 +83,8 @@ void print_figure(const figure& f) {
     if (f.how != comparison::none) {
         const interval i = median_interval(f.compared);
         const int places = f.how == comparison::ratio ? 3 : 1;
-        const char* form = f.how == comparison::ratio ? " %10.*f  [%.*f, %.*f]"
-                                                      : " %+10.*f  [%+.*f, %+.*f]";
+        const char* form =
+            f.how == comparison::ratio ? " %10.*f  [%.*f, %.*f]" : " %+10.*f  [%+.*f, %+.*f]";
         std::printf(form, places, median(f.compared), places, i.low, places, i.high);
     }
     std::printf("\n");
@@ -102,8 +103,8 @@ void report::add_group(const std::string& group, const std::string& unit, std::s
             const samples& from = base->columns[column];
             f.how = how;
             f.baseline = baseline;
-            f.compared = how == comparison::ratio ? ratios(f.values, from)
-                                                  : differences(f.values, from);
+            f.compared =
+                how == comparison::ratio ? ratios(f.values, from) : differences(f.values, from);
         }
         add(std::move(f));
     }

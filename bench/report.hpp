@@ -13,12 +13,12 @@ namespace hostlaunch::bench {
 struct settings {
     int rounds = 60;
     int warm_up = 5;
-    int calls = 400;               // launches in a round
-    int outstanding = 1000;        // at most, in the long memory run
+    int calls = 400;         // launches in a round
+    int outstanding = 1000;  // at most, in the long memory run
     int growth_launches = 1000000;
     int growth_pairs = 2;
-    int thread_functions = 8000;   // of all threads together, in a round
-    std::string json;              // file to write, empty: none
+    int thread_functions = 8000;  // of all threads together, in a round
+    std::string json;             // file to write, empty: none
     std::string commit = "unknown";
 };
 

@@ -38,7 +38,8 @@ void launch_bare(stream& on, int functions) {
 
 void launch_ours(stream& on, int functions) {
     std::size_t ran = 0;
-    for (int i = 0; i < functions; ++i) host_launch(on, [&ran] { ++ran; });
+    for (int i = 0; i < functions; ++i)
+        host_launch(on, [&ran] { ++ran; });
     on.sync();
 }
 
@@ -47,7 +48,8 @@ void launch_ours(stream& on, int functions) {
 void measure_threads(const settings& s, report& out) {
     for (const int threads : {1, 2, 4, 8}) {
         std::vector<stream> streams;
-        for (int i = 0; i < threads; ++i) streams.emplace_back();
+        for (int i = 0; i < threads; ++i)
+            streams.emplace_back();
         const std::string of = std::to_string(threads) + (threads == 1 ? " thread" : " threads");
         std::vector<subject> subjects;
         subjects.push_back({of + ", from C", [&streams, &s] {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The checks that need an NVIDIA GPU: builds the extension for PYTHON (default python3) with what that
-# Python has installed (nanobind, pytest, hypothesis; no downloads), then runs the Python tests and the
-# demo on the real driver and prints a summary. Streams of cuda.core, torch, CuPy and numba-cuda are
+# The checks that need an NVIDIA GPU: builds the extension for PYTHON (default python3) with what
+# that Python has installed (nanobind, pytest, hypothesis; no downloads), then runs the Python tests
+# and the demo on the real driver and prints a summary. Streams of cuda.core, torch, CuPy and numba-cuda are
 # tried where they are installed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -32,7 +32,8 @@ check() {
 
 build_extension() {
     cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHOSTLAUNCH_BUILD_PYTHON=ON \
-        -DPython_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')" > "$build.log" 2>&1 &&
+        -DPython_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')" \
+        > "$build.log" 2>&1 &&
         cmake --build "$build" >> "$build.log" 2>&1 &&
         cmake --install "$build" --prefix "$prefix" --component python >> "$build.log" 2>&1 &&
         cp -r python/hostlaunch/. "$prefix/hostlaunch/" || { tail -40 "$build.log"; return 1; }

@@ -18,8 +18,8 @@ class buffer;
 
 enum class buffer_kind { device, pinned };
 
-// Owns device memory or pinned host memory. Threads as for `stream`. Buffers must stay open until the
-// work that uses them has run.
+// Owns device memory or pinned host memory. Threads as for `stream`. Buffers must stay open until
+// the work that uses them has run.
 class HOSTLAUNCH_API buffer {
   public:
     // nbytes: positive. device_id: -1 for the current context, or device 0 if there is none.

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // host_launch: enqueue a host function on a CUDA stream, in stream order.
 //
-// The function runs once all work enqueued on the stream before the call has completed; work enqueued
-// afterwards waits until it returns. It runs on a thread that the driver owns, at most once per call.
-// It may never run: after an error of its context, or if the process exits first. It must not call
-// CUDA. The call only enqueues and may come from any thread; wait with stream::sync or an event.
+// The function runs once all work enqueued on the stream before the call has completed; work
+// enqueued afterwards waits until it returns. It runs on a thread that the driver owns, at most
+// once per call. It may never run: after an error of its context, or if the process exits first. It
+// must not call CUDA. The call only enqueues and may come from any thread; wait with stream::sync
+// or an event.
 //
-// All overloads throw hostlaunch::error if the stream is closed or captures a graph, if the caller is
-// inside a host function, a forked child or process exit, or if the driver refuses; then nothing was
-// enqueued and what was passed has been destroyed.
+// All overloads throw hostlaunch::error if the stream is closed or captures a graph, if the caller
+// is inside a host function, a forked child or process exit, or if the driver refuses; then nothing
+// was enqueued and what was passed has been destroyed.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +25,10 @@
 namespace hostlaunch {
 
 // Any callable, move-only included, with decay-copied arguments: runs
-// std::invoke(std::move(fn), std::move(args)...) and ignores the result. Callables and arguments of up
-// to 64 bytes together need no allocation. They are destroyed once, on a thread of the library within
-// 50 ms of having run (on the driver's thread only if destruction is trivial). An exception that
-// leaves the callable goes to the unhandled-exception handler (error.hpp).
+// std::invoke(std::move(fn), std::move(args)...) and ignores the result. Callables and arguments of
+// up to 64 bytes together need no allocation. They are destroyed once, on a thread of the library
+// within 50 ms of having run (on the driver's thread only if destruction is trivial). An exception
+// that leaves the callable goes to the unhandled-exception handler (error.hpp).
 template <class F, class... Args>
     requires detail::launchable<F, Args...>
 void host_launch(stream_ref stream, F&& fn, Args&&... args) {
@@ -41,8 +42,8 @@ void host_launch(stream_ref stream, F&& fn, Args&&... args) {
 // *user_data valid until fn has run. fn must not throw.
 HOSTLAUNCH_API void host_launch(stream_ref stream, void (*fn)(void*), void* user_data);
 
-// As is with a copy of user_data, aligned to 64 bytes (empty: a null pointer), which lives until fn has
-// run; an event recorded behind it tells when. fn must not throw.
+// As is with a copy of user_data, aligned to 64 bytes (empty: a null pointer), which lives until fn
+// has run; an event recorded behind it tells when. fn must not throw.
 HOSTLAUNCH_API void host_launch(stream_ref stream, void (*fn)(void*),
                                 std::span<const std::byte> user_data);
 

@@ -8,10 +8,11 @@
 
 namespace hostlaunch {
 
-// Counts since the process began. Each launch that the driver accepted is pending, then running, then
-// ends as exactly one of ran, raised (an exception left it), abandoned (its context failed first) and
-// dropped (the process ended first). Whenever nothing moves, `accepted` is the sum of these six.
-// Launches as is without a copy, and borrowed callables, are not tracked and not counted.
+// Counts since the process began. Each launch that the driver accepted is pending, then running,
+// then ends as exactly one of ran, raised (an exception left it), abandoned (its context failed
+// first) and dropped (the process ended first). Whenever nothing moves, `accepted` is the sum of
+// these six. Launches as is without a copy, and borrowed callables, are not tracked and not
+// counted.
 struct launch_stats {
     std::uint64_t accepted = 0;
     std::uint64_t pending = 0;

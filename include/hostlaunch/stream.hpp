@@ -20,9 +20,10 @@ namespace core {
 class stream;
 }
 
-// A view of a stream: made from CUstream, cudaStream_t or hostlaunch::stream, never from a number, so
-// that a forgotten stream does not silently mean a default one. Name the default streams by their
-// CUDA constants; they mean the current context. requires: the stream outlives the view's use.
+// A view of a stream: made from CUstream, cudaStream_t or hostlaunch::stream, never from a number,
+// so that a forgotten stream does not silently mean a default one. Name the default streams by
+// their CUDA constants; they mean the current context. requires: the stream outlives the view's
+// use.
 class stream_ref {
   public:
     stream_ref(CUstream_st* handle) noexcept : handle_(handle) {}
@@ -42,8 +43,8 @@ class stream_ref {
 };
 
 struct stream_options {
-    int device_id = -1;           // -1: the current context, or device 0 if there is none
-    bool nonblocking = true;      // does not synchronise with the legacy default stream
+    int device_id = -1;       // -1: the current context, or device 0 if there is none
+    bool nonblocking = true;  // does not synchronise with the legacy default stream
     std::optional<int> priority = std::nullopt;  // within the device's range; lower is more urgent
 };
 
@@ -62,8 +63,8 @@ class HOSTLAUNCH_API stream {
     CUstream_st* handle() const noexcept;
     int device_id() const;
 
-    // Waits until all work enqueued so far has completed. Throws `error` with the driver's code for an
-    // earlier asynchronous error, with misuse::in_host_function inside a host function.
+    // Waits until all work enqueued so far has completed. Throws `error` with the driver's code for
+    // an earlier asynchronous error, with misuse::in_host_function inside a host function.
     void sync();
 
     // Records an event behind all work enqueued so far: a new one, or one of the same context.

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host functions in CUDA stream order.
 
-`host_launch` enqueues a function on a CUDA stream: it runs on a thread of the driver once all earlier
-work of the stream has completed, and later work waits for it. Streams of cuda.core, PyTorch, CuPy and
-numba-cuda are accepted as they are. Without an NVIDIA GPU everything runs on an embedded driver.
+`host_launch` enqueues a function on a CUDA stream: it runs on a thread of the driver once all
+earlier work of the stream has completed, and later work waits for it. Streams of cuda.core,
+PyTorch, CuPy and numba-cuda are accepted as they are. Without an NVIDIA GPU everything runs on an
+embedded driver.
 
 >>> import hostlaunch
 >>> with hostlaunch.Stream() as stream:

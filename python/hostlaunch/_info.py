@@ -70,8 +70,8 @@ def stats() -> Stats:
 
     Each launch that the driver accepted is pending, then running, then ends as exactly one of ran,
     raised (an exception left it), abandoned (its context failed first) or dropped (the interpreter
-    exited first). Whenever nothing moves, ``accepted`` is the sum of these six. Launches of compiled
-    code count as ran when the event behind them completes.
+    exited first). Whenever nothing moves, ``accepted`` is the sum of these six. Launches of
+    compiled code count as ran when the event behind them completes.
 
     Returns
     -------

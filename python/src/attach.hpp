@@ -2,10 +2,10 @@
 // How a driver thread gets into the interpreter and out again.
 //
 // A driver thread keeps one thread state, made at its first callback and detached in between. Every
-// attach happens inside the gate, which interpreter exit closes: while the gate counts a thread, the
-// interpreter does not begin to end, unless the wait at exit ran out. Then CPython ends the thread at
-// its next attach: up to 3.13.7 by forced unwinding, which must meet no noexcept frame and no handler
-// that returns; later versions hang it. Both park the thread.
+// attach happens inside the gate, which interpreter exit closes: while the gate counts a thread,
+// the interpreter does not begin to end, unless the wait at exit ran out. Then CPython ends the
+// thread at its next attach: up to 3.13.7 by forced unwinding, which must meet no noexcept frame
+// and no handler that returns; later versions hang it. Both park the thread.
 #pragma once
 
 #include "core/gate.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffer as a Python class; a pinned one exports its memory.
 //
-// Each exported view is a use of the memory: after close() it lives until the last view is released.
+// Each exported view is a use of the memory: after close() it lives until the last view is
+// released.
 #include <nanobind/stl/string.h>
 
 #include <cstring>
@@ -31,7 +32,8 @@ std::size_t size_argument(nb::handle nbytes) {
     return static_cast<std::size_t>(size);
 }
 
-void init_buffer(py_buffer* self, nb::handle nbytes, const std::string& kind, nb::handle device_id) {
+void init_buffer(py_buffer* self, nb::handle nbytes, const std::string& kind,
+                 nb::handle device_id) {
     const std::size_t size = size_argument(nbytes);
     if (kind != "device" && kind != "pinned") {
         PyErr_Format(PyExc_ValueError, "kind must be 'device' or 'pinned', not '%.100s'",
@@ -147,8 +149,9 @@ void bind_buffer(nb::module_& m) {
              nb::sig("def close(self) -> None"))
         .def("__repr__", [](py_buffer& self) { return repr(self, "Buffer"); })
         .def_prop_ro("handle", &raw_value<core::buffer>, docs::buffer_handle)
-        .def_prop_ro("nbytes", [](py_buffer& self) { return self.object->size(); },
-                     "int: the size in bytes.")
+        .def_prop_ro(
+            "nbytes", [](py_buffer& self) { return self.object->size(); },
+            "int: the size in bytes.")
         .def_prop_ro("is_closed", &is_closed<core::buffer>, docs::is_closed);
     cls.attr("__module__") = "hostlaunch";
 }

@@ -10,7 +10,8 @@ inline constexpr const char* stream_init_sig =
 inline constexpr const char* stream_wait_sig =
     "def wait(self, event_or_stream: Event | StreamLike) -> None";
 inline constexpr const char* buffer_init_sig =
-    "def __init__(self, nbytes: int, *, kind: str = 'device', device_id: int | None = None) -> None";
+    "def __init__(self, nbytes: int, *, kind: str = 'device', device_id: int | None = None) -> "
+    "None";
 
 inline constexpr const char* is_closed = "bool: True once `close` was called.";
 
@@ -95,8 +96,8 @@ event_or_stream : Event, Stream or object with a ``__cuda_stream__`` method
 
 inline constexpr const char* stream_close = R"(Destroy the stream; closing twice is allowed.
 
-Functions that are pending still run. Calls in progress on other threads end first. A borrowed handle
-is left alone.
+Functions that are pending still run. Calls in progress on other threads end first. A borrowed
+handle is left alone.
 )";
 
 inline constexpr const char* cuda_stream = "The CUDA stream protocol: ``(0, handle)``.";
@@ -108,8 +109,8 @@ Does not measure time. Usable from any thread.
 
 inline constexpr const char* event_sync = R"(Wait until the work before the record has completed.
 
-Detaches from the interpreter while it waits; on the main thread it also releases functions that have
-run.
+Detaches from the interpreter while it waits; on the main thread it also releases functions that
+have run.
 
 Raises
 ------

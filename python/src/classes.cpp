@@ -13,9 +13,8 @@ using namespace nb::literals;
 namespace hostlaunch::python {
 
 int int_argument(nb::handle value, const char* name) {
-    const long number = PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr())
-                            ? PyLong_AsLong(value.ptr())
-                            : -1;
+    const long number =
+        PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr()) ? PyLong_AsLong(value.ptr()) : -1;
     if (!PyLong_Check(value.ptr()) || PyBool_Check(value.ptr())) {
         PyErr_Format(PyExc_TypeError, "%s must be an int, not %.200s", name,
                      Py_TYPE(value.ptr())->tp_name);
@@ -167,8 +166,7 @@ void bind_stream(nb::module_& m) {
         .def("__enter__", [](nb::object self) { return self; })
         .def("__exit__", [](py_stream& self, nb::args) { close_object(self); })
         .def(
-            "__cuda_stream__",
-            [](py_stream& self) { return nb::make_tuple(0, raw_value(self)); },
+            "__cuda_stream__", [](py_stream& self) { return nb::make_tuple(0, raw_value(self)); },
             docs::cuda_stream, nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
         .def("__repr__", [](py_stream& self) { return repr(self, "Stream"); })
         .def_prop_ro("handle", &raw_value<core::stream>, "int: the ``CUstream``.")

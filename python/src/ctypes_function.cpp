@@ -132,8 +132,8 @@ bool keeps_thunk(PyObject* object, int depth) {
     return keeps_thunk(inner.get(), depth + 1);
 }
 
-// The code of a thunk was made for its prototype, whatever was declared on an object later: the class
-// of the function itself and of every function that it was cast from must be CUhostFn.
+// The code of a thunk was made for its prototype, whatever was declared on an object later: the
+// class of the function itself and of every function that it was cast from must be CUhostFn.
 bool check_thunk_prototypes(PyObject* function) {
     if (!check_declaration(reinterpret_cast<PyObject*>(Py_TYPE(function)), name_class_restype,
                            name_class_argtypes, thunk_text)) {
@@ -148,6 +148,7 @@ bool check_thunk_prototypes(PyObject* function) {
         PyObject* source = PyList_GET_ITEM(values.get(), i);
         const int is_function = source == function ? 0 : is_ctypes_function(source);
         if (is_function < 0) return false;
+        if (is_function > 0 && !check_flags(source)) return false;
         if (is_function > 0 &&
             !check_declaration(reinterpret_cast<PyObject*>(Py_TYPE(source)), name_class_restype,
                                name_class_argtypes, thunk_text)) {

@@ -7,8 +7,8 @@
 
 namespace hostlaunch::python {
 
-// 1 if the object is a ctypes function pointer of any signature, 0 if not, -1 with an exception set.
-// Does not import ctypes: without it no such object exists.
+// 1 if the object is a ctypes function pointer of any signature, 0 if not, -1 with an exception
+// set. Does not import ctypes: without it no such object exists.
 int is_ctypes_function(PyObject* object);
 
 // Requires the declaration in force to be CUhostFn: result None, arguments exactly (c_void_p,).

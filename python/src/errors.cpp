@@ -64,7 +64,8 @@ bool may_enter(const char* attempted) {
 }
 
 bool enter_driver(const char* attempted, int warning_stack_level) {
-    return (driver_library::is_loaded() || load_driver(warning_stack_level)) && may_enter(attempted);
+    return (driver_library::is_loaded() || load_driver(warning_stack_level)) &&
+           may_enter(attempted);
 }
 
 bool init_errors() {

@@ -11,10 +11,10 @@ namespace hostlaunch::python {
 void set_error(const error& e);
 void set_error(core::status s, const char* attempted);
 
-// Loads the driver on first use and refuses calls from inside host functions and in forked children.
-// Issues EmbeddedDriverWarning once if the embedded driver was taken for want of another. Returns
-// false with an exception set. requires: attached; detaches while it loads. The warning points at the
-// caller's Python frame, or that many frames above it.
+// Loads the driver on first use and refuses calls from inside host functions and in forked
+// children. Issues EmbeddedDriverWarning once if the embedded driver was taken for want of another.
+// Returns false with an exception set. requires: attached; detaches while it loads. The warning
+// points at the caller's Python frame, or that many frames above it.
 bool enter_driver(const char* attempted, int warning_stack_level = 1);
 
 // The refusals alone, without loading a driver.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interpreter exit: refuse launches, close the gate, wait bounded, drop the rest, release, warn once.
+// Interpreter exit: refuse launches, close the gate, wait bounded, drop the rest, release, warn
+// once.
 //
-// Runs as an atexit callback: non-daemon threads have ended, the interpreter is whole, and callbacks
-// registered after our import have run. Those registered before it run later: launches raise then,
-// sync and close still work.
+// Runs as an atexit callback: non-daemon threads have ended, the interpreter is whole, and
+// callbacks registered after our import have run. Those registered before it run later: launches
+// raise then, sync and close still work.
 #include "exit.hpp"
 
 #include <chrono>

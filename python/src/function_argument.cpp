@@ -74,7 +74,7 @@ bool check_callable(PyObject* fn, PyObject* user_data) {
 bool is_instance_of(PyObject* object, const char* module_name, const char* class_name) {
     PyObject* modules = PyImport_GetModuleDict();
     PyObject* module = PyDict_GetItemString(modules, module_name);  // borrowed
-    if (module == nullptr) return false;  // no such object can exist
+    if (module == nullptr) return false;                            // no such object can exist
     const owned cls(PyObject_GetAttrString(module, class_name));
     if (!cls) {
         PyErr_Clear();
@@ -160,7 +160,9 @@ bool is_in_loaded_library(abi::host_fn code) {
 
 }  // namespace
 
-function_argument::~function_argument() { std::free(copy); }
+function_argument::~function_argument() {
+    std::free(copy);
+}
 
 bool check_function(PyObject* fn, PyObject* user_data, function_argument& out) {
     // The common kinds first: none of them is a ctypes object.

@@ -41,7 +41,8 @@ bool take_keyword(PyObject* given, PyObject* value, arguments& out) {
                       : is_name(given, name_stream)  ? &out.stream
                                                      : nullptr;
     if (slot == nullptr) {
-        PyErr_Format(PyExc_TypeError, "host_launch() got an unexpected keyword argument '%U'", given);
+        PyErr_Format(PyExc_TypeError, "host_launch() got an unexpected keyword argument '%U'",
+                     given);
         return false;
     }
     if (*slot != nullptr) {
@@ -201,8 +202,8 @@ ValueError
 OverflowError, BufferError
     A pointer that is negative or over 64 bits; a buffer that is not contiguous.
 RuntimeError
-    The stream is closed or captures a graph, the call comes from inside a host function, in a forked
-    child or after interpreter exit has begun.
+    The stream is closed or captures a graph, the call comes from inside a host function, in a
+    forked child or after interpreter exit has begun.
 CUDAError
     The driver refused; then `fn` never runs and nothing is kept.
 
@@ -224,10 +225,9 @@ Examples
 all earlier work is done
 )";
 
-PyMethodDef definition = {
-    "host_launch",
-    reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&host_launch)),
-    METH_FASTCALL | METH_KEYWORDS, doc};
+PyMethodDef definition = {"host_launch",
+                          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&host_launch)),
+                          METH_FASTCALL | METH_KEYWORDS, doc};
 
 }  // namespace
 

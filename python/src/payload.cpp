@@ -76,8 +76,12 @@ void enter_and_run(void* user_data, Call call) {
 
 }  // namespace
 
-extern "C" void hostlaunch_python_call(void* token) { enter_and_run(token, call_callable); }
-extern "C" void hostlaunch_python_thunk(void* token) { enter_and_run(token, call_thunk); }
+extern "C" void hostlaunch_python_call(void* token) {
+    enter_and_run(token, call_callable);
+}
+extern "C" void hostlaunch_python_thunk(void* token) {
+    enter_and_run(token, call_thunk);
+}
 
 void destroy_payload(payload& p) noexcept {
     std::free(p.copy);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <Python.h>
-
 #include <cxxabi.h>
 
 #include <utility>
@@ -74,8 +73,9 @@ inline void restore_exception(PyObject* exception) noexcept {
 #endif
 }
 
-// Attaches again. A daemon thread that comes back while the interpreter ends is given up by CPython, up
-// to 3.13.7 by forced unwinding: it must not pass the frames above, so the thread parks here.
+// Attaches again. A daemon thread that comes back while the interpreter ends is given up by
+// CPython, up to 3.13.7 by forced unwinding: it must not pass the frames above, so the thread parks
+// here.
 inline void attach_again(PyThreadState* state) {
     try {
         PyEval_RestoreThread(state);

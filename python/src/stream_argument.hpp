@@ -9,8 +9,8 @@ namespace hostlaunch::python {
 
 // A stream as an argument names it; borrowed from the arguments of the call.
 struct stream_argument {
-    PyObject* builder = nullptr;    // a graph builder: forward to it, nothing else is filled
-    core::stream* own = nullptr;    // the stream inside a hostlaunch.Stream
+    PyObject* builder = nullptr;  // a graph builder: forward to it, nothing else is filled
+    core::stream* own = nullptr;  // the stream inside a hostlaunch.Stream
     core::stream_target target;
 };
 

@@ -51,8 +51,9 @@ bool poll_owned() {
     fresh.drain([&list](record& r) { list.push_back(&r); });
     if (list.empty()) return false;
     const relaxed_capture mode;
-    // A stream runs in order: behind a launch that has not run, none of the same stream has. A default
-    // stream's token names another stream in each context or thread, so those are always asked.
+    // A stream runs in order: behind a launch that has not run, none of the same stream has. A
+    // default stream's token names another stream in each context or thread, so those are always
+    // asked.
     std::vector<abi::stream> waiting;
     const auto over = std::remove_if(list.begin(), list.end(), [&waiting](record* r) {
         const auto stream = r->stream.load(std::memory_order_relaxed);
@@ -82,6 +83,8 @@ bool poll(bool wait) noexcept {
     return found;
 }
 
-bool any() noexcept { return tracked_count.load() != 0; }
+bool any() noexcept {
+    return tracked_count.load() != 0;
+}
 
 }  // namespace hostlaunch::core::as_is

@@ -12,9 +12,9 @@ namespace hostlaunch::core::as_is {
 // Hands over a pending record whose event was recorded behind its launch. Lock-free, any thread.
 void track(record& r) noexcept;
 
-// Ends the launches that have run, and those whose event tells a failed context. Returns true if one
-// ended. `wait`: if another thread is polling, wait (10 ms at most) and poll again, so that what had
-// run before the call is seen. Enters the driver: call without the GIL and without locks.
+// Ends the launches that have run, and those whose event tells a failed context. Returns true if
+// one ended. `wait`: if another thread is polling, wait (10 ms at most) and poll again, so that
+// what had run before the call is seen. Enters the driver: call without the GIL and without locks.
 bool poll(bool wait) noexcept;
 
 // True if any launch is tracked. Any thread.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A count of uses in progress with a closed bit: the gate of callbacks, and what guards each handle.
+// A count of uses in progress with a closed bit: the gate of callbacks, and what guards each
+// handle.
 //
 //   open, n uses   --enter--> open, n+1         closed, n uses --leave--> closed, n-1
 //   open, n uses   --close--> closed, n         closed: enter fails and counts nothing

@@ -68,8 +68,8 @@ status device_of(abi::context context, int* out) noexcept {
 }
 
 bool is_context_failure(int code) noexcept {
-    constexpr int failures[] = {214, 220, 226, 700, 702, 709, 710, 714, 715,
-                                716, 717, 718, 719, 721, 911, abi::error_unknown};
+    constexpr int failures[] = {214, 220, 226, 700, 702, 709, 710, 714,
+                                715, 716, 717, 718, 719, 721, 911, abi::error_unknown};
     return std::find(std::begin(failures), std::end(failures), code) != std::end(failures);
 }
 
@@ -87,7 +87,8 @@ status explain_capture(abi::stream stream, int code, abi::capture_status capturi
     if (code == abi::success && capturing != abi::capture_status::none) {
         return refuse(misuse::capturing);
     }
-    if (code == abi::error_stream_capture_implicit || code == abi::error_stream_capture_invalidated) {
+    if (code == abi::error_stream_capture_implicit ||
+        code == abi::error_stream_capture_invalidated) {
         return refuse(misuse::capturing);
     }
     if (code == abi::error_invalid_context && is_default_stream(stream)) {

@@ -59,8 +59,8 @@ inline bool is_default_stream(abi::stream s) noexcept {
     return reinterpret_cast<std::uintptr_t>(s) <= 2;
 }
 
-// True for results that mean that nothing of the context will ever run again: the codes whose text in
-// cuda.h (CUDA 13.0) says that the process or context is inconsistent, and a destroyed context.
+// True for results that mean that nothing of the context will ever run again: the codes whose text
+// in cuda.h (CUDA 13.0) says that the process or context is inconsistent, and a destroyed context.
 bool is_context_failure(int code) noexcept;
 
 // The stream that a call works on, as its carrier names it.
@@ -87,9 +87,9 @@ class target_scope {
     core::status status_;
 };
 
-// 0 if work may be enqueued on the stream; misuse::capturing if the stream captures, its capture was
-// invalidated, or another capture forbids its use; misuse::no_context for a default stream without
-// a context; else what the driver said. Never invalidates a capture.
+// 0 if work may be enqueued on the stream; misuse::capturing if the stream captures, its capture
+// was invalidated, or another capture forbids its use; misuse::no_context for a default stream
+// without a context; else what the driver said. Never invalidates a capture.
 status explain_capture(abi::stream stream, int code, abi::capture_status capturing) noexcept;
 inline status check_capture(abi::stream stream) noexcept {
     auto capturing = abi::capture_status::none;

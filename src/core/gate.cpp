@@ -20,7 +20,8 @@ std::chrono::duration<double> exit_limit() noexcept {
 }
 
 void park() noexcept {
-    for (;;) pause();
+    for (;;)
+        pause();
 }
 
 }  // namespace hostlaunch::core

@@ -16,7 +16,9 @@ inline constinit closable the_gate;
 }
 
 // Has no destructor to run: driver threads pass it until the process is gone.
-inline closable& gate() noexcept { return detail::the_gate; }
+inline closable& gate() noexcept {
+    return detail::the_gate;
+}
 
 // How long exit waits for functions that are running: HOSTLAUNCH_EXIT_TIMEOUT in seconds, from 0 to
 // a million; 5 if it is unset or no such number.

@@ -32,11 +32,16 @@ int destroy(object_kind kind, std::uint64_t value) noexcept {
     const driver_library::table& api = driver_library::api();
     const relaxed_capture mode;
     switch (kind) {
-        case object_kind::stream: return api.stream_destroy(reinterpret_cast<abi::stream>(value));
-        case object_kind::event: return api.event_destroy(reinterpret_cast<abi::event>(value));
-        case object_kind::device_memory: return api.mem_free(value);
-        case object_kind::host_memory: return api.mem_free_host(reinterpret_cast<void*>(value));
-        case object_kind::none: break;
+        case object_kind::stream:
+            return api.stream_destroy(reinterpret_cast<abi::stream>(value));
+        case object_kind::event:
+            return api.event_destroy(reinterpret_cast<abi::event>(value));
+        case object_kind::device_memory:
+            return api.mem_free(value);
+        case object_kind::host_memory:
+            return api.mem_free_host(reinterpret_cast<void*>(value));
+        case object_kind::none:
+            break;
     }
     return abi::success;
 }
@@ -59,7 +64,9 @@ void destroy_object(object_kind kind, std::uint64_t value) noexcept {
     if (in_host_function() || destroy(kind, value) == abi::error_not_permitted) defer(kind, value);
 }
 
-bool has_deferred() noexcept { return deferred().any.load(std::memory_order_relaxed); }
+bool has_deferred() noexcept {
+    return deferred().any.load(std::memory_order_relaxed);
+}
 
 void run_deferred() noexcept {
     if (forked() || process_ending()) return;
@@ -71,7 +78,8 @@ void run_deferred() noexcept {
         taken.swap(list.entries);
         list.any.store(false, std::memory_order_relaxed);
     }
-    for (const auto& [kind, value] : taken) destroy(kind, value);
+    for (const auto& [kind, value] : taken)
+        destroy(kind, value);
 }
 
 }  // namespace hostlaunch::core

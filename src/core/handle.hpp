@@ -2,7 +2,8 @@
 // A driver object with uses in progress: closing forbids new uses, the last one out destroys it.
 //
 // Closing and destroying never fail and never throw. A driver object whose last use ends inside a
-// host function, where the driver forbids the call, is destroyed by run_deferred on the main thread.
+// host function, where the driver forbids the call, is destroyed by run_deferred on the main
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,8 @@ void set_sleeping(bool sleeps) noexcept {
 
 constexpr milliseconds shortest_pause{1};
 constexpr milliseconds longest_pause{50};
-constexpr milliseconds idle_after{500};     // nothing outstanding for so long: sleep
-constexpr milliseconds probe_every{400};    // contract L4: within one second of the failure
+constexpr milliseconds idle_after{500};       // nothing outstanding for so long: sleep
+constexpr milliseconds probe_every{400};      // contract L4: within one second of the failure
 constexpr std::uint32_t overdue_after = 300;  // coarse milliseconds
 
 // Guards the thread's life only; never held across a driver call. Never destroyed.
@@ -92,7 +92,8 @@ class watcher {
         for (std::uint32_t i = 0; i < size; ++i) {
             const record& r = pool.at(i);
             if (record::state_of(r.word.load()) != state::pending) continue;
-            if (coarse_now() - r.launched_at.load(std::memory_order_relaxed) < overdue_after) continue;
+            if (coarse_now() - r.launched_at.load(std::memory_order_relaxed) < overdue_after)
+                continue;
             const auto context = r.context.load(std::memory_order_relaxed);
             if (std::find(asked.begin(), asked.end(), context) != asked.end()) continue;
             asked.push_back(context);
@@ -126,7 +127,7 @@ class watcher {
     std::vector<probe> probes_;
 };
 
-bool has_work() noexcept { 
+bool has_work() noexcept {
     return outstanding() > 0 || release_retry_wanted() || background_release_wanted();
 }
 

@@ -26,13 +26,14 @@ inline std::uint32_t coarse_now() noexcept {
     return detail::coarse_ms.load(std::memory_order_relaxed);
 }
 
-// Called after a launch was counted. Pairs with the thread's setting of the bit and its recheck of the
-// counters (all sequentially consistent): one of the two sees the other.
+// Called after a launch was counted. Pairs with the thread's setting of the bit and its recheck of
+// the counters (all sequentially consistent): one of the two sees the other.
 inline void wake_if_idle() noexcept {
     if (core::detail::has(core::detail::housekeeper_sleeps)) detail::wake();
 }
 
-// Ends the thread and waits for it, bounded; launches do not start it again. Any thread but its own.
+// Ends the thread and waits for it, bounded; launches do not start it again. Any thread but its
+// own.
 void stop(std::chrono::milliseconds limit) noexcept;
 
 // For the child of a fork: where the driver may not be entered there will be no thread.

@@ -16,7 +16,8 @@ namespace hostlaunch::core {
 namespace detail {
 
 // What the housekeeper must know of a launch; publishes the payload.
-inline void fill(record& r, std::uint64_t generation, abi::context context, record_kind kind) noexcept {
+inline void fill(record& r, std::uint64_t generation, abi::context context,
+                 record_kind kind) noexcept {
     r.context.store(context, std::memory_order_relaxed);
     r.kind.store(kind, std::memory_order_relaxed);
     r.launched_at.store(housekeeper::coarse_now(), std::memory_order_relaxed);
@@ -30,8 +31,8 @@ void accepted_in_passing(record& r, std::uint64_t generation) noexcept;
 inline void accepted(record& r, std::uint64_t generation) noexcept {
     count_accepted();
     r.move(generation, state::launching, state::pending);
-    // The housekeeper sets its bit, then looks at the count; exit sets its bit, then sweeps. We count
-    // and move to pending, then read both bits: one of two sees the other.
+    // The housekeeper sets its bit, then looks at the count; exit sets its bit, then sweeps. We
+    // count and move to pending, then read both bits: one of two sees the other.
     if (has(housekeeper_sleeps | exiting_bit)) accepted_in_passing(r, generation);
 }
 
@@ -41,8 +42,8 @@ inline void accepted(record& r, std::uint64_t generation) noexcept {
 // failure nothing reached the driver, or it refused, and r with its payload is the caller's as
 // before. On success r belongs to the launch; it may have ended already. The ordinary course is all
 // inline.
-[[gnu::always_inline]] inline status launch_gated(abi::stream stream, abi::context context, record& r,
-                                                  abi::host_fn trampoline) noexcept {
+[[gnu::always_inline]] inline status launch_gated(abi::stream stream, abi::context context,
+                                                  record& r, abi::host_fn trampoline) noexcept {
     if (const status s = check_capture(stream); !s.ok()) return s;
     if (context == nullptr) {
         stream_target unknown{stream, nullptr, -1};

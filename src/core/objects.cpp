@@ -10,7 +10,9 @@ namespace {
 
 using driver_library::api;
 
-std::uint64_t number(void* pointer) noexcept { return reinterpret_cast<std::uint64_t>(pointer); }
+std::uint64_t number(void* pointer) noexcept {
+    return reinterpret_cast<std::uint64_t>(pointer);
+}
 
 // The context to create things in: of a named device, else the current one, else of device 0.
 status choose_context(int device, abi::context* out) noexcept {
@@ -84,7 +86,9 @@ status stream::device(int* out) noexcept {
 
 event::event(abi::event created) noexcept : handle_(object_kind::event, number(created)) {}
 
-abi::event event::raw() const noexcept { return reinterpret_cast<abi::event>(handle_.value()); }
+abi::event event::raw() const noexcept {
+    return reinterpret_cast<abi::event>(handle_.value());
+}
 
 status event::create(const stream_target& target, std::unique_ptr<event>& out) {
     const current_context scope(target.context);
@@ -110,7 +114,8 @@ status event::query(bool* done) noexcept {
 
 buffer::buffer(std::size_t bytes, kind k, std::uint64_t address) noexcept
     : handle_(k == kind::device ? object_kind::device_memory : object_kind::host_memory, address),
-      bytes_(bytes), kind_(k) {}
+      bytes_(bytes),
+      kind_(k) {}
 
 status buffer::create(std::size_t bytes, kind k, int device, std::unique_ptr<buffer>& out) {
     abi::context context = nullptr;

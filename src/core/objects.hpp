@@ -18,7 +18,7 @@ namespace hostlaunch::core {
 class event;
 
 struct stream_options {  // as hostlaunch::stream_options
-    int device = -1;  // -1: the current context, else the primary context of device 0
+    int device = -1;     // -1: the current context, else the primary context of device 0
     bool nonblocking = true;
     std::optional<int> priority;  // within the device's range; lower numbers are more urgent
 };
@@ -100,8 +100,8 @@ status wait_stream(stream_target target, stream_target other);
 status copy(stream_target target, buffer& destination, buffer& source) noexcept;
 status fill(stream_target target, buffer& destination, unsigned char value) noexcept;
 
-// Refuses a call that would block inside a host function, ours or anybody's (contract E3): there the
-// driver answers NOT_PERMITTED to a question that it answers everywhere else.
+// Refuses a call that would block inside a host function, ours or anybody's (contract E3): there
+// the driver answers NOT_PERMITTED to a question that it answers everywhere else.
 status may_block() noexcept;
 
 }  // namespace hostlaunch::core

@@ -16,10 +16,14 @@ std::atomic<bool> release_retry{false};
 
 std::atomic<std::uint64_t>& counter_of(state outcome) noexcept {
     switch (outcome) {
-        case state::ran: return count.ran;
-        case state::raised: return count.raised;
-        case state::abandoned: return count.abandoned;
-        default: return count.dropped;
+        case state::ran:
+            return count.ran;
+        case state::raised:
+            return count.raised;
+        case state::abandoned:
+            return count.abandoned;
+        default:
+            return count.dropped;
     }
 }
 
@@ -58,13 +62,20 @@ launch_stats read_stats() noexcept {
     launch_stats s;
     for_each_record([&s](record&, std::uint64_t, state now) {
         switch (now) {
-            case state::pending: ++s.pending; break;
-            case state::running: ++s.running; break;
+            case state::pending:
+                ++s.pending;
+                break;
+            case state::running:
+                ++s.running;
+                break;
             case state::ran:
             case state::raised:
             case state::abandoned:
-            case state::dropped: ++s.awaiting_release; break;
-            default: break;
+            case state::dropped:
+                ++s.awaiting_release;
+                break;
+            default:
+                break;
         }
     });
     s.accepted = count.accepted.load();
@@ -77,8 +88,8 @@ launch_stats read_stats() noexcept {
 
 std::int64_t outstanding() noexcept {
     // Ended ones first: a launch that ends meanwhile then counts as outstanding, not as less.
-    const std::uint64_t ended_count = count.ran.load() + count.raised.load() +
-                                      count.abandoned.load() + count.dropped.load();
+    const std::uint64_t ended_count =
+        count.ran.load() + count.raised.load() + count.abandoned.load() + count.dropped.load();
     return static_cast<std::int64_t>(count.accepted.load() - ended_count);
 }
 
@@ -143,9 +154,13 @@ void drop_late(record& r, std::uint64_t generation) noexcept {
     }
 }
 
-record_stack& to_release() noexcept { return ended; }
+record_stack& to_release() noexcept {
+    return ended;
+}
 
-void set_release_hook(bool (*hook)() noexcept) noexcept { release_hook.store(hook); }
+void set_release_hook(bool (*hook)() noexcept) noexcept {
+    release_hook.store(hook);
+}
 
 void request_release() noexcept {
     auto* hook = release_hook.load(std::memory_order_acquire);
@@ -167,8 +182,12 @@ bool background_release_wanted() noexcept {
     return release_hook.load(std::memory_order_relaxed) == nullptr && !ended.empty();
 }
 
-bool take_release_retry() noexcept { return release_retry.exchange(false); }
-bool release_retry_wanted() noexcept { return release_retry.load(); }
+bool take_release_retry() noexcept {
+    return release_retry.exchange(false);
+}
+bool release_retry_wanted() noexcept {
+    return release_retry.load();
+}
 
 void forget_outcomes() noexcept {
     ended.forget();

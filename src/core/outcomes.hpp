@@ -29,7 +29,9 @@ inline constinit counters count;
 }  // namespace detail
 
 // Called by launching threads after the driver accepted.
-inline void count_accepted() noexcept { detail::count.accepted.fetch_add(1); }
+inline void count_accepted() noexcept {
+    detail::count.accepted.fetch_add(1);
+}
 
 // Ends a running record with `outcome` (ran or raised) and pushes it for release; the caller must
 // not touch it afterwards. False if exit has given it up meanwhile: then its payload is left alone.
@@ -62,8 +64,8 @@ record_stack& to_release() noexcept;
 void set_release_hook(bool (*hook)() noexcept) noexcept;
 void request_release() noexcept;
 
-// Destroys ended payloads on the calling thread if no surface has set a hook (C++ alone). Returns true
-// if there were any. Runs destructors of users: call without locks, never on a driver thread.
+// Destroys ended payloads on the calling thread if no surface has set a hook (C++ alone). Returns
+// true if there were any. Runs destructors of users: call without locks, never on a driver thread.
 bool release_in_background() noexcept;
 
 // True if release_in_background has something to do.

@@ -15,7 +15,8 @@ record* record_pool::acquire_grown() noexcept {
 
 bool record_pool::grow() noexcept {
     const std::lock_guard lock(growing_);
-    if ((free_.load(std::memory_order_acquire) & link_mask) != 0) return true;  // another thread grew
+    if ((free_.load(std::memory_order_acquire) & link_mask) != 0)
+        return true;  // another thread grew
     const std::uint32_t first = size_.load(std::memory_order_relaxed);
     if (first == max_records) return false;
     auto* chunk = new (std::nothrow) record[chunk_records];

@@ -91,9 +91,9 @@ class record_pool {
     record* acquire_grown() noexcept;
     bool grow() noexcept;
 
-    // index + 1 of the first free record in the low bits, a tag that changes with every change above
-    // (pop reads `next` of a record that another thread may have taken: the tag then differs).
-    // Release in push, acquire in pop.
+    // index + 1 of the first free record in the low bits, a tag that changes with every change
+    // above (pop reads `next` of a record that another thread may have taken: the tag then
+    // differs). Release in push, acquire in pop.
     alignas(64) std::atomic<std::uint64_t> free_{0};
     alignas(64) std::atomic<std::uint32_t> size_{0};  // release in grow, acquire in readers
     std::mutex growing_;
@@ -104,6 +104,8 @@ namespace detail {
 inline constinit record_pool the_pool;
 }
 
-inline record_pool& record_pool::instance() noexcept { return detail::the_pool; }
+inline record_pool& record_pool::instance() noexcept {
+    return detail::the_pool;
+}
 
 }  // namespace hostlaunch::core

@@ -66,7 +66,9 @@ void register_exit_handler() {
 
 }  // namespace
 
-void set_exiting() noexcept { detail::condition.fetch_or(detail::exiting_bit); }
+void set_exiting() noexcept {
+    detail::condition.fetch_or(detail::exiting_bit);
+}
 
 status enter_driver() {
     if (detail::has(detail::not_loaded)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the process as a whole is doing: inside a host function, forked, exiting.
 //
-// A child forked after the driver was initialised is marked by a pthread_atfork handler that runs in
-// the child before anything else; from then on no call of the library enters the driver there. A child
-// forked before works like any process.
+// A child forked after the driver was initialised is marked by a pthread_atfork handler that runs
+// in the child before anything else; from then on no call of the library enters the driver there. A
+// child forked before works like any process.
 #pragma once
 
 #include <atomic>
@@ -23,14 +23,17 @@ enum : unsigned {
     refusing = not_loaded | forked_bit | exiting_bit | ending_bit,
 };
 
-// Sequentially consistent: launches rely on it against the sweep at exit and the housekeeper's sleep.
+// Sequentially consistent: launches rely on it against the sweep at exit and the housekeeper's
+// sleep.
 inline constinit std::atomic<unsigned> condition{not_loaded | housekeeper_sleeps};
 
 // In the static block of thread-local storage, so that reading it is one instruction in a shared
 // library too.
 extern constinit __attribute__((tls_model("initial-exec"))) thread_local int host_function_depth;
 
-inline bool has(unsigned bit) noexcept { return (condition.load() & bit) != 0; }
+inline bool has(unsigned bit) noexcept {
+    return (condition.load() & bit) != 0;
+}
 }  // namespace detail
 
 // Marks the calling thread as running a host function of ours.
@@ -42,18 +45,26 @@ class host_function_scope {
     host_function_scope& operator=(const host_function_scope&) = delete;
 };
 
-inline bool in_host_function() noexcept { return detail::host_function_depth != 0; }
+inline bool in_host_function() noexcept {
+    return detail::host_function_depth != 0;
+}
 
 // True in the child of a fork whose parent had initialised the driver.
-inline bool forked() noexcept { return detail::has(detail::forked_bit); }
+inline bool forked() noexcept {
+    return detail::has(detail::forked_bit);
+}
 
 // Set once exit has begun: launches are refused, other calls still work.
-inline bool exiting() noexcept { return detail::has(detail::exiting_bit); }
+inline bool exiting() noexcept {
+    return detail::has(detail::exiting_bit);
+}
 void set_exiting() noexcept;
 
 // True once exit handlers of the process run: the driver may be gone, so no call enters it any more
 // and what is left is leaked on purpose.
-inline bool process_ending() noexcept { return detail::has(detail::ending_bit); }
+inline bool process_ending() noexcept {
+    return detail::has(detail::ending_bit);
+}
 
 // Loads the driver if need be and says whether the calling thread may enter it now:
 // refused inside a host function and in a forked child. Throws hostlaunch::error if no driver can

@@ -39,11 +39,11 @@ enum class state : std::uint8_t {
     launching,  // being handed to the driver; its call may already come
     pending,    // accepted, not started
     running,
-    ran,        // the last four: ended, payload awaits release
+    ran,  // the last four: ended, payload awaits release
     raised,
     abandoned,
     dropped,
-    kept,       // ended; its payload stays to process end, since its function could still run
+    kept,  // ended; its payload stays to process end, since its function could still run
 };
 
 enum class record_kind : std::uint32_t {
@@ -63,12 +63,12 @@ struct alignas(128) record {
     // plain stores release, loads acquire: they publish the fields below and the payload from the
     // launching thread to the driver's thread and from there to the releaser.
     std::atomic<std::uint64_t> word{0};
-    std::atomic<std::uint32_t> next{0};   // index + 1 of the next record in the list it is in
+    std::atomic<std::uint32_t> next{0};  // index + 1 of the next record in the list it is in
     std::uint32_t index = 0;
     // Written before `word` becomes launching, read by the housekeeper, which checks `word` after.
     std::atomic<abi::context> context{nullptr};
     std::atomic<abi::stream> stream{nullptr};
-    std::atomic<abi::event> event{nullptr};  // behind an as-is launch
+    std::atomic<abi::event> event{nullptr};     // behind an as-is launch
     std::atomic<std::uint32_t> launched_at{0};  // coarse milliseconds, see housekeeper.hpp
     std::atomic<record_kind> kind{record_kind::gated};
     // How the C++ surface runs and destroys the payload; null where Python owns it. Written by the

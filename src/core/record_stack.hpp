@@ -2,8 +2,9 @@
 // Records on their way from many threads to one: ended ones to the thread that releases payloads,
 // tracked ones to the housekeeper.
 //
-// A lock-free intrusive stack: any thread pushes, allocating nothing; a drainer takes the whole list
-// at once. After `push` the pusher must not touch the record. Each pushed record is taken once.
+// A lock-free intrusive stack: any thread pushes, allocating nothing; a drainer takes the whole
+// list at once. After `push` the pusher must not touch the record. Each pushed record is taken
+// once.
 #pragma once
 
 #include "core/pool.hpp"
@@ -49,8 +50,8 @@ class record_stack {
         return reversed;
     }
 
-    // index + 1 of the newest record. Push and drain are sequentially consistent: a pusher that then
-    // finds a drain already asked for relies on that drain seeing its record.
+    // index + 1 of the newest record. Push and drain are sequentially consistent: a pusher that
+    // then finds a drain already asked for relies on that drain seeing its record.
     alignas(64) std::atomic<std::uint32_t> head_{0};
 };
 

@@ -16,7 +16,8 @@ struct misuse_text {
 constexpr misuse_text misuse_texts[] = {
     {misuse::closed, "HOSTLAUNCH_ERROR_CLOSED", "it is closed"},
     {misuse::capturing, "HOSTLAUNCH_ERROR_CAPTURING",
-     "the stream is capturing a graph, or a capture in progress forbids its use; the capture is left "
+     "the stream is capturing a graph, or a capture in progress forbids its use; the capture is "
+     "left "
      "as it was. Use a graph builder to add a host function to a graph"},
     {misuse::in_host_function, "HOSTLAUNCH_ERROR_IN_HOST_FUNCTION",
      "this would enter CUDA from inside a host function, which CUDA forbids (it can deadlock). "
@@ -61,6 +62,8 @@ error to_error(status s, const std::string& attempted) {
     return {s.code, name, message};
 }
 
-void throw_error(status s, const char* attempted) { throw to_error(s, attempted); }
+void throw_error(status s, const char* attempted) {
+    throw to_error(s, attempted);
+}
 
 }  // namespace hostlaunch::core

@@ -17,7 +17,9 @@ struct [[nodiscard]] status {
     bool ok() const noexcept { return code == 0; }
 };
 
-inline status refuse(misuse m) noexcept { return {static_cast<int>(m), nullptr}; }
+inline status refuse(misuse m) noexcept {
+    return {static_cast<int>(m), nullptr};
+}
 
 // "CUDA_ERROR_..." or "HOSTLAUNCH_ERROR_...".
 std::string status_name(int code);

@@ -2,7 +2,8 @@
 // Our own declarations of the few CUDA driver ABI types that the project needs.
 //
 // No CUDA header is needed to build or to run. tests/layout checks every size, enumerator and
-// signature here against the toolkit's cuda.h where that header exists. Values: cuda.h of CUDA 13.0.
+// signature here against the toolkit's cuda.h where that header exists. Values: cuda.h of
+// CUDA 13.0.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,8 @@
 
 namespace hostlaunch::abi {
 
-using result = int;             // CUresult
-using device = int;             // CUdevice
+using result = int;                // CUresult
+using device = int;                // CUdevice
 using device_ptr = std::uint64_t;  // CUdeviceptr
 
 using context = struct context_t*;        // CUcontext

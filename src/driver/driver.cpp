@@ -70,8 +70,9 @@ const library& load() {
     if (const library* lib = c.ready.load(std::memory_order_acquire)) return *lib;
     std::call_once(c.once, [&c] { choose(c); });
     if (c.how.how != attempt::outcome::ready) {
-        const std::string name = c.how.code > 0 ? error_name(c.how.code)
-                                                : std::string("HOSTLAUNCH_ERROR_DRIVER_UNAVAILABLE");
+        const std::string name = c.how.code > 0
+                                     ? error_name(c.how.code)
+                                     : std::string("HOSTLAUNCH_ERROR_DRIVER_UNAVAILABLE");
         throw error(c.how.code, name, "no usable CUDA driver: " + c.how.reason);
     }
     return c.lib;
@@ -79,7 +80,8 @@ const library& load() {
 
 std::string error_name(result code) {
     const char* name = nullptr;
-    if (is_loaded() && api().get_error_name(code, &name) == abi::success && name != nullptr) return name;
+    if (is_loaded() && api().get_error_name(code, &name) == abi::success && name != nullptr)
+        return name;
     if (code == abi::error_stub_library) return "CUDA_ERROR_STUB_LIBRARY";
     if (code == abi::error_no_device) return "CUDA_ERROR_NO_DEVICE";
     return "CUDA_ERROR_" + std::to_string(code);
@@ -87,7 +89,8 @@ std::string error_name(result code) {
 
 std::string error_text(result code) {
     const char* text = nullptr;
-    if (is_loaded() && api().get_error_string(code, &text) == abi::success && text != nullptr) return text;
+    if (is_loaded() && api().get_error_string(code, &text) == abi::success && text != nullptr)
+        return text;
     return {};
 }
 

@@ -55,7 +55,9 @@ inline bool is_loaded() noexcept {
 }
 
 // The functions of the loaded driver. requires: is_loaded().
-inline const table& api() noexcept { return *detail::in_use.load(std::memory_order_acquire); }
+inline const table& api() noexcept {
+    return *detail::in_use.load(std::memory_order_acquire);
+}
 
 // The driver's name of a result, or "CUDA_ERROR_<number>" where it knows none.
 std::string error_name(result code);

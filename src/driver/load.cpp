@@ -53,17 +53,17 @@ std::string path_of(void* handle, const std::string& fallback) {
 // The name of a required entry that the library lacks, or null.
 const char* resolve(abi::get_proc_address_fn get, table& fn) {
     const char* lacking = nullptr;
-#define HOSTLAUNCH_DRIVER_ENTRY(field, name, version, need, params)                           \
-    {                                                                                         \
-        constexpr bool required = std::string_view(#need) == "required";                      \
-        void* address = nullptr;                                                              \
-        const result code = get(#name, &address, version, 0, nullptr);                        \
-        if (code == abi::success && address != nullptr) {                                          \
-            set_found(fn.field, address);                                                     \
-        } else {                                                                              \
-            set_missing(fn.field);                                                            \
-            if (required && lacking == nullptr) lacking = #name;                              \
-        }                                                                                     \
+#define HOSTLAUNCH_DRIVER_ENTRY(field, name, version, need, params)      \
+    {                                                                    \
+        constexpr bool required = std::string_view(#need) == "required"; \
+        void* address = nullptr;                                         \
+        const result code = get(#name, &address, version, 0, nullptr);   \
+        if (code == abi::success && address != nullptr) {                \
+            set_found(fn.field, address);                                \
+        } else {                                                         \
+            set_missing(fn.field);                                       \
+            if (required && lacking == nullptr) lacking = #name;         \
+        }                                                                \
     }
 #include "driver/entries.def"
 #undef HOSTLAUNCH_DRIVER_ENTRY
@@ -72,9 +72,10 @@ const char* resolve(abi::get_proc_address_fn get, table& fn) {
 
 attempt stub_library(const std::string& path) {
     return failure(abi::error_stub_library,
-                   path + " is the CUDA toolkit's stub library, made for linking only; take its "
-                          "folder off the library path so that the NVIDIA driver's libcuda.so.1 "
-                          "is found");
+                   path +
+                       " is the CUDA toolkit's stub library, made for linking only; take its "
+                       "folder off the library path so that the NVIDIA driver's libcuda.so.1 "
+                       "is found");
 }
 
 attempt initialise(library& out) {
@@ -83,11 +84,13 @@ attempt initialise(library& out) {
     int count = 0;
     if (code == abi::error_no_device ||
         (code == abi::success && out.fn.device_get_count(&count) == abi::success && count == 0)) {
-        return {attempt::outcome::no_device, abi::error_no_device, out.path + " finds no CUDA device"};
+        return {attempt::outcome::no_device, abi::error_no_device,
+                out.path + " finds no CUDA device"};
     }
     if (code != abi::success) {
         const char* name = nullptr;
-        if (out.fn.get_error_name(code, &name) != abi::success || name == nullptr) name = "an error";
+        if (out.fn.get_error_name(code, &name) != abi::success || name == nullptr)
+            name = "an error";
         return failure(code, "cuInit of " + out.path + " returned " + name + " (" +
                                  std::to_string(code) + ")");
     }
@@ -145,7 +148,8 @@ std::string embedded_library_path() {
     if (access(HOSTLAUNCH_EMBEDDED_BUILD_PATH, R_OK) == 0) return HOSTLAUNCH_EMBEDDED_BUILD_PATH;
 #endif
 #ifdef HOSTLAUNCH_EMBEDDED_INSTALL_PATH
-    if (access(HOSTLAUNCH_EMBEDDED_INSTALL_PATH, R_OK) == 0) return HOSTLAUNCH_EMBEDDED_INSTALL_PATH;
+    if (access(HOSTLAUNCH_EMBEDDED_INSTALL_PATH, R_OK) == 0)
+        return HOSTLAUNCH_EMBEDDED_INSTALL_PATH;
 #endif
     return embedded_file;
 }

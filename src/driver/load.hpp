@@ -22,7 +22,8 @@ struct attempt {
 attempt open_library(const std::string& name, library& out);
 
 // Where the embedded driver's library lies: beside the object that this code is part of, else the
-// place in the build tree or where it is installed, else its bare name, for the loader's own search.
+// place in the build tree or where it is installed, else its bare name, for the loader's own
+// search.
 std::string embedded_library_path();
 
 }  // namespace hostlaunch::driver_library

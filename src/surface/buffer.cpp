@@ -41,8 +41,12 @@ buffer::~buffer() = default;
 buffer::buffer(buffer&&) noexcept = default;
 buffer& buffer::operator=(buffer&&) noexcept = default;
 
-std::uintptr_t buffer::handle() const noexcept { return impl_->raw(); }
-std::size_t buffer::nbytes() const noexcept { return impl_->size(); }
+std::uintptr_t buffer::handle() const noexcept {
+    return impl_->raw();
+}
+std::size_t buffer::nbytes() const noexcept {
+    return impl_->size();
+}
 
 buffer_kind buffer::kind() const noexcept {
     return impl_->where() == core::buffer::kind::device ? buffer_kind::device : buffer_kind::pinned;
@@ -69,7 +73,11 @@ void buffer::fill(std::byte value, stream_ref stream) {
     });
 }
 
-void buffer::close() noexcept { impl_->close(); }
-bool buffer::is_closed() const noexcept { return impl_->is_closed(); }
+void buffer::close() noexcept {
+    impl_->close();
+}
+bool buffer::is_closed() const noexcept {
+    return impl_->is_closed();
+}
 
 }  // namespace hostlaunch

@@ -8,7 +8,9 @@
 
 namespace hostlaunch {
 
-launch_stats stats() noexcept { return core::read_stats(); }
+launch_stats stats() noexcept {
+    return core::read_stats();
+}
 
 driver_info driver() {
     core::throw_if_failed(core::enter_driver(), "driver()");

@@ -56,7 +56,9 @@ extern "C" void hostlaunch_call(void* user_data) {
     gate().leave();
 }
 
-void destroy_copy(void* storage) noexcept { std::free(*static_cast<void**>(storage)); }
+void destroy_copy(void* storage) noexcept {
+    std::free(*static_cast<void**>(storage));
+}
 
 constexpr detail::closure_operations copy_operations{nullptr, &destroy_copy};
 

@@ -70,15 +70,21 @@ void stream::wait(stream_ref other) {
     });
 }
 
-void stream::close() noexcept { impl_->close(); }
-bool stream::is_closed() const noexcept { return impl_->is_closed(); }
+void stream::close() noexcept {
+    impl_->close();
+}
+bool stream::is_closed() const noexcept {
+    return impl_->is_closed();
+}
 
 event::event(std::unique_ptr<core::event> made) noexcept : impl_(std::move(made)) {}
 event::~event() = default;
 event::event(event&&) noexcept = default;
 event& event::operator=(event&&) noexcept = default;
 
-CUevent_st* event::handle() const noexcept { return reinterpret_cast<CUevent_st*>(impl_->raw()); }
+CUevent_st* event::handle() const noexcept {
+    return reinterpret_cast<CUevent_st*>(impl_->raw());
+}
 
 void event::sync() {
     use_object(*impl_, "event::sync", [](core::event& e) { return e.sync(); });
@@ -90,7 +96,11 @@ bool event::is_done() const {
     return done;
 }
 
-void event::close() noexcept { impl_->close(); }
-bool event::is_closed() const noexcept { return impl_->is_closed(); }
+void event::close() noexcept {
+    impl_->close();
+}
+bool event::is_closed() const noexcept {
+    return impl_->is_closed();
+}
 
 }  // namespace hostlaunch

@@ -33,7 +33,8 @@ expect_error() {
     shift 2
     run "$@" >report 2>errors || status=$?
     [ "$status" -eq "$code" ] || die "$*: exit code $status, not $code"
-    [ "$(wc -l <errors)" -eq 1 ] && [ ! -s report ] || die "$*: $(cat report errors)"
+    [ "$(wc -l <errors)" -eq 1 ] || die "$*: $(cat errors)"
+    [ ! -s report ] || die "$*: $(cat report)"
     grep -qF -- "$text" errors || die "$*: '$text' is not in: $(cat errors)"
 }
 

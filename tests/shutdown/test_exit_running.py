@@ -217,6 +217,7 @@ def test_ctrl_c_during_the_wait_ends_the_program(embedded):
     began = time.monotonic()
     run_exit(
         f"""{START}
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def body():
     started.set()
     time.sleep(0.3)

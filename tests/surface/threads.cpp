@@ -109,7 +109,19 @@ std::string mode_name(const testing::TestParamInfo<int>& mode) {
 }
 INSTANTIATE_TEST_SUITE_P(callback_thread, threads, testing::Range(0, 3), mode_name);
 
-using closing = on_embedded;
+class closing : public on_embedded {
+  protected:
+    void SetUp() override {
+        on_embedded::SetUp();
+        streams_before_ = hostlaunch_embedded_live("streams");
+    }
+    std::int64_t streams_alive() const {
+        return hostlaunch_embedded_live("streams") - streams_before_;
+    }
+
+  private:
+    std::int64_t streams_before_ = 0;
+};
 
 // contract: S6
 TEST_F(closing, a_stream_while_others_launch_on_it_loses_no_accepted_launch) {
@@ -147,7 +159,7 @@ TEST_F(closing, a_stream_while_others_launch_on_it_loses_no_accepted_launch) {
     for (std::thread& w : workers) w.join();
     EXPECT_EQ(wrong, 0);
     EXPECT_TRUE(eventually([&] { return ran_here == accepted_here; }));
-    EXPECT_EQ(hostlaunch_embedded_live("streams"), 0);
+    EXPECT_EQ(streams_alive(), 0);
 }
 
 // contract: S6
@@ -158,10 +170,10 @@ TEST_F(closing, waits_for_calls_in_progress_and_the_last_one_out_destroys) {
     std::thread launches([&] { host_launch(s, [&ran] { ++ran; }); });
     ASSERT_EQ(hostlaunch_embedded_wait_held("cuLaunchHostFunc", 1, patience_ms), 1);
     s.close();
-    EXPECT_EQ(hostlaunch_embedded_live("streams"), 1);
+    EXPECT_EQ(streams_alive(), 1);
     hostlaunch_embedded_release("cuLaunchHostFunc");
     launches.join();
-    EXPECT_EQ(hostlaunch_embedded_live("streams"), 0);
+    EXPECT_EQ(streams_alive(), 0);
     EXPECT_TRUE(eventually([&ran] { return ran == 1; }));
 }
 
@@ -178,7 +190,7 @@ TEST_F(closing, from_many_threads_destroys_once) {
             });
         }
         for (std::thread& w : workers) w.join();
-        ASSERT_EQ(hostlaunch_embedded_live("streams"), 0);
+        ASSERT_EQ(streams_alive(), 0);
     }
 }
 

@@ -18,7 +18,7 @@ namespace hostlaunch {
 namespace core {
 struct record;
 struct status;
-}
+}  // namespace core
 
 namespace detail {
 
@@ -38,13 +38,12 @@ inline constexpr bool is_reference_wrapper<std::reference_wrapper<T>> = true;
 
 // Excluded: what the other overloads take.
 template <class F, class... Args>
-concept launchable =
-    std::invocable<std::decay_t<F>, std::decay_t<Args>...> &&
-    std::constructible_from<std::decay_t<F>, F> &&
-    (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
-    !(std::convertible_to<std::decay_t<F>, void (*)(void*)> && std::is_pointer_v<std::decay_t<F>> &&
-      sizeof...(Args) == 1) &&
-    !(is_reference_wrapper<std::decay_t<F>> && sizeof...(Args) == 0);
+concept launchable = std::invocable<std::decay_t<F>, std::decay_t<Args>...> &&
+                     std::constructible_from<std::decay_t<F>, F> &&
+                     (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
+                     !(std::convertible_to<std::decay_t<F>, void (*)(void*)> &&
+                       std::is_pointer_v<std::decay_t<F>> && sizeof...(Args) == 1) &&
+                     !(is_reference_wrapper<std::decay_t<F>> && sizeof...(Args) == 0);
 
 // A callable with its arguments, in place if it fits, else on the heap behind a pointer in place.
 template <class F, class... Args>
@@ -60,8 +59,8 @@ struct closure {
     template <class G, class... Given>
     static void construct(void* storage, G&& fn, Given&&... given) {
         if constexpr (in_place) {
-            ::new (storage) content{F(std::forward<G>(fn)),
-                                    std::tuple<Args...>(std::forward<Given>(given)...)};
+            ::new (storage)
+                content{F(std::forward<G>(fn)), std::tuple<Args...>(std::forward<Given>(given)...)};
         } else {
             ::new (storage) content*(new content{
                 F(std::forward<G>(fn)), std::tuple<Args...>(std::forward<Given>(given)...)});
@@ -78,8 +77,8 @@ struct closure {
 
     static void run(void* storage) {
         content& c = get(storage);
-        std::apply(
-            [&c](Args&... args) { (void)std::invoke(std::move(c.fn), std::move(args)...); }, c.args);
+        std::apply([&c](Args&... args) { (void)std::invoke(std::move(c.fn), std::move(args)...); },
+                   c.args);
     }
 
     static void destroy(void* storage) noexcept {
@@ -103,7 +102,8 @@ class HOSTLAUNCH_API reservation {
 
     void* storage() noexcept { return storage_; }
 
-    // requires: a closure was constructed in storage(). Destroys it and throws if nothing was enqueued.
+    // requires: a closure was constructed in storage(). Destroys it and throws if nothing was
+    // enqueued.
     void launch(stream_ref stream, const closure_operations& operations);
 
   private:
@@ -113,7 +113,8 @@ class HOSTLAUNCH_API reservation {
     void* storage_;
 };
 
-// Calls call(fn) as a host function: exceptions go to the handler, calls into the library are refused.
+// Calls call(fn) as a host function: exceptions go to the handler, calls into the library are
+// refused.
 HOSTLAUNCH_API void run_borrowed(void (*call)(void*), void* fn);
 
 // Enqueues trampoline(fn), untracked.

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds and runs all benchmarks on the embedded driver, in short: what works, not what a GPU costs.
+# Expects .venv with the package in it (make build). JSON goes to build/bench.
+set -euo pipefail
+# shellcheck source=scripts/steps.sh
+. "$(dirname "$0")/steps.sh"
+
+build=build/bench
+export HOSTLAUNCH_DRIVER=embedded PYTHONDONTWRITEBYTECODE=1
+commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
+
+mkdir -p "$build"
+step "building the C++ benchmarks"
+if ! {
+    cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHOSTLAUNCH_BUILD_BENCHMARKS=ON &&
+        cmake --build "$build"
+} >"$build.log" 2>&1; then
+    cat "$build.log" >&2
+    die "the build of the benchmarks failed"
+fi
+
+step "C++ benchmarks"
+timeout --kill-after=10 90 "$build/bench/hostlaunch_bench" --quick --commit "$commit" \
+    --json "$build/cpp-embedded.json"
+step "Python benchmarks"
+timeout --kill-after=10 90 "$venv/bin/python" bench/python_launch.py --rounds 30 \
+    --commit "$commit" --json "$build/python-embedded.json"
+if command -v valgrind >/dev/null; then
+    step "instructions"
+    timeout --kill-after=10 90 "$venv/bin/python" scripts/instruction_check.py "$build"
+else
+    step "instructions: not counted, valgrind is not installed"
+fi

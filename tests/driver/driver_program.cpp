@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads a driver as the environment says and tells, line by line, what came of it.
+//
+// With the argument `twice` it asks a second time with another setting, with `threads` from many threads
+// at once, with `devices` it tells how many devices can be used.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "hostlaunch/hostlaunch.hpp"
+
+namespace {
+
+int tell() {
+    try {
+        const hostlaunch::driver_info info = hostlaunch::driver();
+        std::printf("name %s\nversion %d\npath %s\nreason %s\n", info.name.c_str(), info.version,
+                    info.path.c_str(), info.fallback_reason.c_str());
+    } catch (const hostlaunch::error& e) {
+        std::printf("code %d\nerror %s\nmessage %s\n", e.code(), e.name().c_str(), e.what());
+    }
+    return 0;
+}
+
+int tell_from_threads() {
+    std::atomic<int> loaded{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i) {
+        threads.emplace_back([&loaded] {
+            try {
+                hostlaunch::stream s;
+                hostlaunch::host_launch(s, [&loaded] { ++loaded; });
+                s.sync();
+            } catch (const hostlaunch::error& e) {
+                std::fprintf(stderr, "%s\n", e.what());
+            }
+        });
+    }
+    for (std::thread& t : threads) t.join();
+    std::printf("loaded %d\n", loaded.load());
+    return 0;
+}
+
+int tell_devices() {
+    int devices = 0;
+    try {
+        for (;; ++devices) {
+            hostlaunch::stream s({.device_id = devices});
+            bool ran = false;
+            hostlaunch::host_launch(s, [&ran] { ran = true; });
+            s.sync();
+            if (!ran || s.device_id() != devices) return 1;
+        }
+    } catch (const hostlaunch::error& e) {
+        std::printf("devices %d\ncode %d\n", devices, e.code());
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string how = argc > 1 ? argv[1] : "";
+    if (how == "threads") return tell_from_threads();
+    if (how == "devices") return tell_devices();
+    tell();
+    if (how != "twice") return 0;
+    setenv("HOSTLAUNCH_DRIVER", "embedded", 1);
+    return tell();
+}
