@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of the native part."""
 
-import ctypes
+from _ctypes import CFuncPtr
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeAlias
@@ -18,7 +18,7 @@ class SupportsCallback(Protocol):
     def callback(self, fn: Any, *, user_data: Any = None) -> Any: ...
 
 StreamLike: TypeAlias = Stream | SupportsCudaStream
-HostFunction: TypeAlias = Callable[[], object] | ctypes._CFuncPtr
+HostFunction: TypeAlias = Callable[[], object] | CFuncPtr
 
 def host_launch(
     stream: StreamLike | SupportsCallback,
@@ -26,6 +26,7 @@ def host_launch(
     *,
     user_data: int | BytesLike | None = None,
 ) -> None: ...
+
 class Stream:
     def __init__(
         self,

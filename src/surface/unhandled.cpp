@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <utility>
 
 #include "hostlaunch/error.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 // One line on stderr.
 void print(std::exception_ptr exception) noexcept {
     try {
-        std::rethrow_exception(exception);
+        std::rethrow_exception(std::move(exception));
     } catch (const std::exception& e) {
         std::fprintf(stderr, "hostlaunch: an exception left a host function: %s\n", e.what());
     } catch (...) {
