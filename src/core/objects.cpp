@@ -48,6 +48,7 @@ stream::stream(abi::stream created, abi::context context, int device) noexcept
     : handle_(object_kind::stream, number(created)), context_(context), device_(device) {}
 
 status stream::create(const stream_options& options, std::unique_ptr<stream>& out) {
+    const relaxed_capture mode;
     abi::context context = nullptr;
     if (const status s = choose_context(options.device, &context); !s.ok()) return s;
     const current_context scope(context);
@@ -91,6 +92,7 @@ abi::event event::raw() const noexcept {
 }
 
 status event::create(const stream_target& target, std::unique_ptr<event>& out) {
+    const relaxed_capture mode;
     const current_context scope(target.context);
     if (!scope.status().ok()) return scope.status();
     abi::event created = nullptr;
@@ -103,10 +105,12 @@ status event::create(const stream_target& target, std::unique_ptr<event>& out) {
 
 status event::sync() noexcept {
     if (const status s = may_block(); !s.ok()) return s;
+    const relaxed_capture mode;
     return {api().event_synchronize(raw()), "cuEventSynchronize"};
 }
 
 status event::query(bool* done) noexcept {
+    const relaxed_capture mode;
     const int code = api().event_query(raw());
     *done = code == abi::success;
     return {code == abi::error_not_ready ? abi::success : code, "cuEventQuery"};
@@ -118,6 +122,7 @@ buffer::buffer(std::size_t bytes, kind k, std::uint64_t address) noexcept
       kind_(k) {}
 
 status buffer::create(std::size_t bytes, kind k, int device, std::unique_ptr<buffer>& out) {
+    const relaxed_capture mode;
     abi::context context = nullptr;
     if (const status s = choose_context(device, &context); !s.ok()) return s;
     const current_context scope(context);
@@ -147,6 +152,7 @@ status may_block() noexcept {
 
 status sync_stream(stream_target target) noexcept {
     if (const status s = may_block(); !s.ok()) return s;
+    const relaxed_capture mode;
     const target_scope scope(target);
     if (!scope.status().ok()) return scope.status();
     const int code = api().stream_synchronize(target.handle);

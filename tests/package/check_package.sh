@@ -41,7 +41,7 @@ build() {
     quietly cmake --build "$to" --parallel "$jobs"
 }
 
-# use_installed PREFIX KIND [PKG_CONFIG_OPTION]: a consumer through find_package, and one through pkg-config.
+# use_installed PREFIX KIND [PKG_CONFIG_OPTION]: consumers through find_package and pkg-config.
 use_installed() {
     local prefix=$1 kind=$2 pc
     build "$here/consumer" "consumer-$kind" -DCMAKE_PREFIX_PATH="$prefix"
