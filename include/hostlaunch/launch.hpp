@@ -27,8 +27,9 @@ namespace hostlaunch {
 // Any callable, move-only included, with decay-copied arguments: runs
 // std::invoke(std::move(fn), std::move(args)...) and ignores the result. Callables and arguments of
 // up to 64 bytes together need no allocation. They are destroyed once, on a thread of the library
-// within 50 ms of having run (on the driver's thread only if destruction is trivial). An exception
-// that leaves the callable goes to the unhandled-exception handler (error.hpp).
+// within 50 ms of having run (on the driver's thread only if destruction is trivial); what has not
+// run when the process exits is neither run nor destroyed. An exception that leaves the callable
+// goes to the unhandled-exception handler (error.hpp).
 template <class F, class... Args>
     requires detail::launchable<F, Args...>
 void host_launch(stream_ref stream, F&& fn, Args&&... args) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/context.hpp"
+#include "core/outcomes.hpp"
 #include "core/process.hpp"
 #include "driver/driver.hpp"
 
@@ -51,10 +52,11 @@ void defer(object_kind kind, std::uint64_t value) noexcept {
     try {
         const std::lock_guard lock(list.mutex);
         list.entries.emplace_back(kind, value);
-        list.any.store(true, std::memory_order_relaxed);
+        list.any.store(true);
     } catch (const std::bad_alloc&) {
-        // Out of memory: the object is leaked, which harms nobody.
+        return;  // out of memory: the object is leaked, which harms nobody
     }
+    request_release();
 }
 
 }  // namespace
@@ -65,7 +67,7 @@ void destroy_object(object_kind kind, std::uint64_t value) noexcept {
 }
 
 bool has_deferred() noexcept {
-    return deferred().any.load(std::memory_order_relaxed);
+    return deferred().any.load();
 }
 
 void run_deferred() noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, events and buffers: the least that host functions need to be ordered against.
 //
-// Calls that are not work on a stream run in relaxed capture mode: they harm no capture in progress,
-// whoever began it, and none forbids them.
+// Calls that are not work on a stream run in relaxed capture mode: they harm no capture in
+// progress, whoever began it, and none forbids them.
 //
 // Any thread may call any function of an object at any time, `close` included: a call in progress
 // ends first. Every function but the accessors enters the driver: call without the GIL and without

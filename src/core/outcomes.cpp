@@ -2,6 +2,7 @@
 // The moves that end launches; sweeps walk the pool.
 #include "core/outcomes.hpp"
 
+#include "core/handle.hpp"
 #include "core/housekeeper.hpp"
 #include "hostlaunch/detail/closure.hpp"
 
@@ -164,13 +165,14 @@ void set_release_hook(bool (*hook)() noexcept) noexcept {
 
 void request_release() noexcept {
     auto* hook = release_hook.load(std::memory_order_acquire);
-    if (hook == nullptr || hook()) return;
-    release_retry.store(true);
+    if (hook != nullptr && hook()) return;
+    if (hook != nullptr) release_retry.store(true);
     housekeeper::wake_if_idle();
 }
 
 bool release_in_background() noexcept {
     if (!background_release_wanted()) return false;
+    run_deferred();
     ended.drain([](record& r) {
         if (r.operations->destroy != nullptr) r.operations->destroy(r.payload);
         record_pool::instance().recycle(r);
@@ -179,7 +181,8 @@ bool release_in_background() noexcept {
 }
 
 bool background_release_wanted() noexcept {
-    return release_hook.load(std::memory_order_relaxed) == nullptr && !ended.empty();
+    return release_hook.load(std::memory_order_relaxed) == nullptr &&
+           (!ended.empty() || has_deferred());
 }
 
 bool take_release_retry() noexcept {

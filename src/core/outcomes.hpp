@@ -64,8 +64,9 @@ record_stack& to_release() noexcept;
 void set_release_hook(bool (*hook)() noexcept) noexcept;
 void request_release() noexcept;
 
-// Destroys ended payloads on the calling thread if no surface has set a hook (C++ alone). Returns
-// true if there were any. Runs destructors of users: call without locks, never on a driver thread.
+// Destroys ended payloads and deferred driver objects on the calling thread if no surface has set a
+// hook (C++ alone). Returns true if there were any. Runs destructors of users: call without locks,
+// never on a driver thread.
 bool release_in_background() noexcept;
 
 // True if release_in_background has something to do.

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/gate.hpp"
+#include "core/outcomes.hpp"
 #include "driver/driver.hpp"
 
 namespace hostlaunch::core {
@@ -49,7 +50,10 @@ void mark_end() noexcept {
     set_exiting();
     const bool waited_before = gate().is_closed();  // by the interpreter's exit
     gate().close();
-    if (!waited_before && !forked()) wait_for_running();
+    if (!waited_before && !forked()) {
+        wait_for_running();
+        drop_all();  // counted; what they hold is left alone
+    }
     detail::condition.fetch_or(detail::ending_bit);
 }
 

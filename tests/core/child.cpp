@@ -25,7 +25,8 @@ std::vector<std::string> make_environment(const std::vector<std::string>& settin
         const std::string text = *line;
         const std::string name = text.substr(0, text.find('='));
         bool replaced = false;
-        for (const std::string& s : settings) replaced |= s.substr(0, s.find('=')) == name;
+        for (const std::string& s : settings)
+            replaced |= s.substr(0, s.find('=')) == name;
         if (!replaced) made.push_back(text);
     }
     for (const std::string& s : settings) {
@@ -36,7 +37,8 @@ std::vector<std::string> make_environment(const std::vector<std::string>& settin
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
     std::vector<char*> made;
-    for (const std::string& text : texts) made.push_back(const_cast<char*>(text.c_str()));
+    for (const std::string& text : texts)
+        made.push_back(const_cast<char*>(text.c_str()));
     made.push_back(nullptr);
     return made;
 }

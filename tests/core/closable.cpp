@@ -82,7 +82,8 @@ TEST(closable, exactly_one_of_many_threads_is_last_and_sees_what_the_others_did)
     const auto become_last = [](round& r) {
         ++r.last;
         r.seen = 0;
-        for (const int w : r.written) r.seen += w;
+        for (const int w : r.written)
+            r.seen += w;
     };
     std::vector<std::thread> threads;
     for (std::size_t user = 0; user < users; ++user) {
@@ -100,7 +101,8 @@ TEST(closable, exactly_one_of_many_threads_is_last_and_sees_what_the_others_did)
         start.arrive_and_wait();
         if (r.uses.close()) become_last(r);
     }
-    for (std::thread& t : threads) t.join();
+    for (std::thread& t : threads)
+        t.join();
     for (const round& r : all) {
         ASSERT_EQ(r.last, 1);
         ASSERT_EQ(r.seen, r.entered);

@@ -49,7 +49,8 @@ class core_on_embedded : public testing::Test {
 
     void TearDown() override {
         hostlaunch_embedded_reset();
-        for (const abi::stream s : streams_) EXPECT_EQ(embedded::cuStreamDestroy_v2(s), 0);
+        for (const abi::stream s : streams_)
+            EXPECT_EQ(embedded::cuStreamDestroy_v2(s), 0);
         EXPECT_EQ(hostlaunch_embedded_wait_idle(patience_ms), 0);
         EXPECT_TRUE(eventually([] {
             core::as_is::poll(false);
@@ -77,7 +78,8 @@ class core_on_embedded : public testing::Test {
 };
 
 // A record as the surface fills it: `operations` and one pointer in the payload.
-inline core::record& make_record(const hostlaunch::detail::closure_operations& operations, void* payload) {
+inline core::record& make_record(const hostlaunch::detail::closure_operations& operations,
+                                 void* payload) {
     core::record* r = core::record_pool::instance().acquire();
     EXPECT_NE(r, nullptr);
     r->operations = &operations;

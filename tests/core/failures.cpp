@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each driver call of each operation fails in turn: one clear error, nothing left, nothing run.
 //
-// What an operation calls is not listed here but taken from the driver's log, so a new call is tested
-// as soon as it is made. The housekeeper is stopped first: it would take injected failures away.
+// What an operation calls is not listed here but taken from the driver's log, so a new call is
+// tested as soon as it is made. The housekeeper is stopped first: it would take injected failures
+// away.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -25,11 +26,15 @@ using test::make_record;
 
 constexpr int injected = abi::error_out_of_memory;
 
-void count_destroyed(void* payload) noexcept { ++**static_cast<std::atomic<int>**>(payload); }
+void count_destroyed(void* payload) noexcept {
+    ++**static_cast<std::atomic<int>**>(payload);
+}
 constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
 
 std::atomic<int> called{0};
-void count_call(void*) { ++called; }
+void count_call(void*) {
+    ++called;
+}
 void trampoline(void* user_data) {
     record* r = record_pool::instance().claim(reinterpret_cast<token>(user_data));
     if (r == nullptr) return;
@@ -69,14 +74,15 @@ class failures : public test::core_on_embedded {
         hostlaunch_embedded_set_log(0);
         calls made;
         hostlaunch_embedded_call call{};
-        for (int i = 0; hostlaunch_embedded_log_get(i, &call) == 0; ++i) ++made[call.entry];
+        for (int i = 0; hostlaunch_embedded_log_get(i, &call) == 0; ++i)
+            ++made[call.entry];
         hostlaunch_embedded_reset();
         settle();
         return made;
     }
 
-    // Lets every call of the operation fail in turn. `tolerated`: entries whose failure the operation
-    // must survive. `runs`: how many host functions a success runs.
+    // Lets every call of the operation fail in turn. `tolerated`: entries whose failure the
+    // operation must survive. `runs`: how many host functions a success runs.
     void fail_each_call(const operation& op, const calls& tolerated = {}, int runs = 0) {
         const calls made = observe(op);
         EXPECT_FALSE(made.empty());
@@ -164,8 +170,9 @@ TEST_F(failures, of_a_gated_launch_on_a_borrowed_stream) {
 TEST_F(failures, of_a_gated_launch_on_the_default_stream_of_a_named_device) {
     const stream_target target{abi::stream_legacy, nullptr, 0};
     ASSERT_TRUE(gated(target).ok());  // keeps the primary context
-    std::thread([&] { fail_each_call([&] { return gated(target); }, {{"cuCtxSetCurrent", 2}}, 1); })
-        .join();
+    std::thread([&] {
+        fail_each_call([&] { return gated(target); }, {{"cuCtxSetCurrent", 2}}, 1);
+    }).join();
 }
 
 // A launch whose event cannot be recorded stands, and is kept.
@@ -290,9 +297,11 @@ TEST_F(failures, of_buffers) {
 // contract: G4
 TEST_F(failures, of_the_capture_mode_leave_the_threads_mode_as_it_was) {
     for (int nth = 1; nth <= 2; ++nth) {
-        ASSERT_EQ(
-            hostlaunch_embedded_fail_call("cuThreadExchangeStreamCaptureMode", nth, injected), 0);
-        { const relaxed_capture scope; }
+        ASSERT_EQ(hostlaunch_embedded_fail_call("cuThreadExchangeStreamCaptureMode", nth, injected),
+                  0);
+        {
+            const relaxed_capture scope;
+        }
         hostlaunch_embedded_reset();
         auto mode = abi::capture_mode::global;
         ASSERT_EQ(embedded::cuThreadExchangeStreamCaptureMode(&mode), 0);

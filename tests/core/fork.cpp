@@ -13,10 +13,14 @@ void run_case(const char* name) {
 }
 
 // contract: X2
-TEST(after_fork, the_child_enters_no_driver_and_the_parent_goes_on) { run_case("child_leaves"); }
+TEST(after_fork, the_child_enters_no_driver_and_the_parent_goes_on) {
+    run_case("child_leaves");
+}
 
 // contract: X2
-TEST(after_fork, the_child_exits_cleanly_with_its_own_exit_code) { run_case("child_exits"); }
+TEST(after_fork, the_child_exits_cleanly_with_its_own_exit_code) {
+    run_case("child_exits");
+}
 
 // contract: X2
 TEST(after_fork, a_child_made_inside_a_host_function_is_told_the_same) {

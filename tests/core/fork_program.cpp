@@ -21,7 +21,9 @@ namespace {
 using test::blocker;
 using test::make_record;
 
-void count_destroyed(void* payload) noexcept { ++**static_cast<std::atomic<int>**>(payload); }
+void count_destroyed(void* payload) noexcept {
+    ++**static_cast<std::atomic<int>**>(payload);
+}
 constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
 std::atomic<int> called{0};
 std::atomic<int> destroyed{0};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles: closing with uses in progress, and driver objects whose last use ends in a host function.
-#include "core/handle.hpp"
-
+// Handles: closing with uses in progress, and driver objects whose last use ends in a host
+// function.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -9,6 +8,7 @@
 #include <thread>
 
 #include "core/driver_fixture.hpp"
+#include "core/handle.hpp"
 #include "core/objects.hpp"
 
 namespace hostlaunch::core {
@@ -16,7 +16,9 @@ namespace {
 
 using test::eventually;
 
-std::int64_t live_streams() { return hostlaunch_embedded_live("streams"); }
+std::int64_t live_streams() {
+    return hostlaunch_embedded_live("streams");
+}
 
 class handles : public test::core_on_embedded {
   protected:
@@ -46,7 +48,9 @@ TEST_F(handles, closing_waits_for_nobody_and_the_last_use_destroys) {
 TEST_F(handles, a_borrowed_stream_is_never_destroyed) {
     const abi::stream raw = make_stream();
     const std::int64_t live = live_streams();
-    { stream borrowed(raw); }
+    {
+        stream borrowed(raw);
+    }
     EXPECT_EQ(live_streams(), live);
 }
 

@@ -27,9 +27,13 @@ constexpr bool under_thread_sanitizer = true;
 constexpr bool under_thread_sanitizer = false;
 #endif
 
-void count_destroyed(void* payload) noexcept { ++**static_cast<std::atomic<int>**>(payload); }
+void count_destroyed(void* payload) noexcept {
+    ++**static_cast<std::atomic<int>**>(payload);
+}
 constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
-void count_up(void* counter) { ++*static_cast<std::atomic<int>*>(counter); }
+void count_up(void* counter) {
+    ++*static_cast<std::atomic<int>*>(counter);
+}
 
 // Entries that the housekeeper calls.
 std::uint64_t background_calls() {
@@ -49,7 +53,8 @@ std::uint64_t sleeps_of_other_threads() {
         if (task.path().filename() == self) continue;
         std::ifstream status(task.path() / "status");
         for (std::string line; std::getline(status, line);) {
-            if (line.starts_with("voluntary_ctxt_switches:")) sleeps += std::stoull(line.substr(24));
+            if (line.starts_with("voluntary_ctxt_switches:"))
+                sleeps += std::stoull(line.substr(24));
         }
     }
     return sleeps;
@@ -142,14 +147,17 @@ TEST_F(housekeeping, launches_of_many_threads_all_end) {
     constexpr int threads = 4;
     constexpr int each = 100;
     std::vector<abi::stream> streams;
-    for (int i = 0; i < threads; ++i) streams.push_back(make_stream());
+    for (int i = 0; i < threads; ++i)
+        streams.push_back(make_stream());
     std::vector<std::thread> launchers;
     for (const abi::stream s : streams) {
         launchers.emplace_back([this, s] {
-            for (int i = 0; i < each; ++i) launch_as_is(s, &count_up, &ran_);
+            for (int i = 0; i < each; ++i)
+                launch_as_is(s, &count_up, &ran_);
         });
     }
-    for (std::thread& t : launchers) t.join();
+    for (std::thread& t : launchers)
+        t.join();
     EXPECT_TRUE(released(threads * each));
     EXPECT_EQ(ran_, threads * each);
 }
@@ -183,7 +191,8 @@ TEST_F(housekeeping, a_release_request_that_could_not_be_delivered_is_made_again
 TEST_F(housekeeping, leaves_no_events_behind) {
     const abi::stream s = make_stream();
     const std::int64_t events = hostlaunch_embedded_live("events");
-    for (int i = 0; i < 50; ++i) launch_as_is(s, &count_up, &ran_);
+    for (int i = 0; i < 50; ++i)
+        launch_as_is(s, &count_up, &ran_);
     ASSERT_TRUE(released(50));
     EXPECT_LE(hostlaunch_embedded_live("events"), events + 1);  // its own probe of the context
 }

@@ -19,7 +19,9 @@ using test::eventually;
 using test::make_record;
 using test::patience;
 
-void count_destroyed(void* payload) noexcept { ++**static_cast<std::atomic<int>**>(payload); }
+void count_destroyed(void* payload) noexcept {
+    ++**static_cast<std::atomic<int>**>(payload);
+}
 constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
 
 std::atomic<int> called{0};
@@ -31,7 +33,9 @@ void trampoline(void* user_data) {
     finish(*r, state::ran);
 }
 
-void count_up(void* counter) { ++*static_cast<std::atomic<int>*>(counter); }
+void count_up(void* counter) {
+    ++*static_cast<std::atomic<int>*>(counter);
+}
 
 class launch_path : public test::core_on_embedded {
   protected:
@@ -74,9 +78,9 @@ TEST_F(launch_path, an_as_is_launch_gives_the_driver_function_and_pointer_unchan
     const abi::stream s = make_stream();
     std::atomic<int> ran{0};
     hostlaunch_embedded_set_log(1);
-    ASSERT_TRUE(launch_as_is({s}, make_record(counted, &destroyed_), record_kind::as_is, &count_up,
-                             &ran)
-                    .ok());
+    ASSERT_TRUE(
+        launch_as_is({s}, make_record(counted, &destroyed_), record_kind::as_is, &count_up, &ran)
+            .ok());
     bool found = false;
     hostlaunch_embedded_call call{};
     for (int i = 0; hostlaunch_embedded_log_get(i, &call) == 0; ++i) {
@@ -132,7 +136,8 @@ TEST_F(launch_path, a_created_stream_needs_no_context_and_leaves_none_behind) {
 // contract: O4
 TEST_F(launch_path, a_default_stream_means_the_current_context_or_the_device_of_its_carrier) {
     std::thread([&] {
-        for (abi::stream token : {abi::stream{nullptr}, abi::stream_legacy, abi::stream_per_thread}) {
+        for (abi::stream token :
+             {abi::stream{nullptr}, abi::stream_legacy, abi::stream_per_thread}) {
             record& r = make_record(counted, &destroyed_);
             refuse_and_recycle(launch_gated({token}, r, &trampoline),
                                static_cast<int>(misuse::no_context), r);

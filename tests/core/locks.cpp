@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every driver call is made without any lock of ours: all locks that the library takes are counted.
 //
-// The linker sends this program's calls of pthread_mutex_lock and its kin through the wrappers below
-// (-Wl,--wrap); the library's parts are linked in, the driver is not, so its own locks do not count.
+// The linker sends this program's calls of pthread_mutex_lock and its kin through the wrappers
+// below
+// (-Wl,--wrap); the library's parts are linked in, the driver is not, so its own locks do not
+// count.
 #include <gtest/gtest.h>
 #include <pthread.h>
 
@@ -44,9 +46,13 @@ namespace {
 using test::eventually;
 using test::make_record;
 
-int holds_a_lock() { return locks_held != 0 ? 1 : 0; }
+int holds_a_lock() {
+    return locks_held != 0 ? 1 : 0;
+}
 
-void count_destroyed(void* payload) noexcept { ++**static_cast<std::atomic<int>**>(payload); }
+void count_destroyed(void* payload) noexcept {
+    ++**static_cast<std::atomic<int>**>(payload);
+}
 constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
 void do_nothing(void*) {}
 void trampoline(void* user_data) {
@@ -108,8 +114,8 @@ TEST_F(locks, none_is_held_in_the_driver_by_probes_of_contexts) {
     const std::uint64_t probes = hostlaunch_embedded_calls("cuEventQuery");
     hostlaunch_embedded_set_manual(1);
     ASSERT_TRUE(launch_gated({s}, make_record(counted, &destroyed_), &trampoline).ok());
-    EXPECT_TRUE(eventually(
-        [probes] { return hostlaunch_embedded_calls("cuEventQuery") > probes + 1; }));
+    EXPECT_TRUE(
+        eventually([probes] { return hostlaunch_embedded_calls("cuEventQuery") > probes + 1; }));
     EXPECT_EQ(hostlaunch_embedded_step(1, test::patience_ms), 1);
     EXPECT_TRUE(eventually([this] { return destroyed_ == 1; }));
 }

@@ -19,15 +19,17 @@ using test::make_record;
 const auto a_context = reinterpret_cast<abi::context>(std::uintptr_t{0x1000});
 const auto other_context = reinterpret_cast<abi::context>(std::uintptr_t{0x2000});
 
-void count_destroyed(void* payload) noexcept { ++**static_cast<std::atomic<int>**>(payload); }
+void count_destroyed(void* payload) noexcept {
+    ++**static_cast<std::atomic<int>**>(payload);
+}
 constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
 constexpr hostlaunch::detail::closure_operations trivial{nullptr, nullptr};
 
 launch_stats operator-(const launch_stats& a, const launch_stats& b) {
-    return {a.accepted - b.accepted,   a.pending - b.pending,
-            a.running - b.running,     a.ran - b.ran,
-            a.raised - b.raised,       a.abandoned - b.abandoned,
-            a.dropped - b.dropped,     a.awaiting_release - b.awaiting_release};
+    return {a.accepted - b.accepted, a.pending - b.pending,
+            a.running - b.running,   a.ran - b.ran,
+            a.raised - b.raised,     a.abandoned - b.abandoned,
+            a.dropped - b.dropped,   a.awaiting_release - b.awaiting_release};
 }
 
 class outcomes : public testing::Test {
@@ -230,7 +232,8 @@ TEST_F(outcomes, counts_add_up_while_many_threads_launch_and_finish) {
             }
         });
     }
-    for (std::thread& t : threads) t.join();
+    for (std::thread& t : threads)
+        t.join();
     EXPECT_EQ(since_start().accepted, 4 * each);
     EXPECT_EQ(since_start().ran, 2 * each);
     EXPECT_EQ(since_start().raised, 2 * each);

@@ -16,7 +16,9 @@
 namespace hostlaunch::core {
 namespace {
 
-record_pool& pool() { return record_pool::instance(); }
+record_pool& pool() {
+    return record_pool::instance();
+}
 
 token begin_launch(record& r) {
     r.word.store(record::make_word(r.generation(), state::launching));
@@ -104,7 +106,8 @@ TEST(record_pool, a_claim_wins_over_the_launching_thread_in_every_order) {
     std::thread driver([&] {
         for (int i = 0; i < rounds; ++i) {
             token t = 0;
-            while ((t = handed.exchange(0)) == 0) std::this_thread::yield();
+            while ((t = handed.exchange(0)) == 0)
+                std::this_thread::yield();
             if (pool().claim(t) != nullptr) ++claimed;
             ++answered;
         }
@@ -114,7 +117,8 @@ TEST(record_pool, a_claim_wins_over_the_launching_thread_in_every_order) {
         const std::uint64_t generation = r.generation();
         handed.store(begin_launch(r));
         r.move(generation, state::launching, state::pending);
-        while (answered.load() == i) std::this_thread::yield();
+        while (answered.load() == i)
+            std::this_thread::yield();
         pool().recycle(r);
     }
     driver.join();
@@ -133,11 +137,13 @@ TEST(record_pool, the_last_generation_is_used_and_then_retired) {
 
     std::unordered_set<record*> handed_out;
     const std::uint32_t size = pool().size();
-    while (pool().size() == size) handed_out.insert(pool().acquire());
+    while (pool().size() == size)
+        handed_out.insert(pool().acquire());
     EXPECT_FALSE(handed_out.contains(&r));
     EXPECT_LE(handed_out.size(), std::size_t{size});  // one of the new chunk, all but r of the old
     EXPECT_EQ(pool().claim(last), nullptr);
-    for (record* taken : handed_out) pool().recycle(*taken);
+    for (record* taken : handed_out)
+        pool().recycle(*taken);
 }
 
 // One thread launches, another releases, at most 256 records in between.
@@ -148,18 +154,22 @@ TEST(record_pool, a_million_launches_released_by_another_thread_need_no_more_tha
     std::array<record*, outstanding> ring{};
     std::atomic<std::uint32_t> put{0};
     std::atomic<std::uint32_t> taken{0};
-    for (record*& r : ring) r = pool().acquire();
-    for (record* r : ring) pool().recycle(*r);
+    for (record*& r : ring)
+        r = pool().acquire();
+    for (record* r : ring)
+        pool().recycle(*r);
     const std::uint32_t size = pool().size();
     std::thread releaser([&] {
         for (std::uint32_t i = 0; i < launches; ++i) {
-            while (put.load() == i) std::this_thread::yield();
+            while (put.load() == i)
+                std::this_thread::yield();
             pool().recycle(*ring[i % outstanding]);
             taken.store(i + 1);
         }
     });
     for (std::uint32_t i = 0; i < launches; ++i) {
-        while (i - taken.load() == outstanding) std::this_thread::yield();
+        while (i - taken.load() == outstanding)
+            std::this_thread::yield();
         ring[i % outstanding] = pool().acquire();
         put.store(i + 1);
     }
@@ -185,11 +195,14 @@ TEST(record_pool, no_record_has_two_owners) {
             slot = pool().acquire();
             *reinterpret_cast<int*>(slot->payload) = id;
         }
-        for (record* r : held) pool().recycle(*r);
+        for (record* r : held)
+            pool().recycle(*r);
     };
     std::vector<std::thread> workers;
-    for (int id = 0; id < threads; ++id) workers.emplace_back(work, id);
-    for (std::thread& w : workers) w.join();
+    for (int id = 0; id < threads; ++id)
+        workers.emplace_back(work, id);
+    for (std::thread& w : workers)
+        w.join();
     EXPECT_EQ(mistaken, 0);
 }
 

@@ -12,7 +12,9 @@
 namespace hostlaunch::core {
 namespace {
 
-record_pool& pool() { return record_pool::instance(); }
+record_pool& pool() {
+    return record_pool::instance();
+}
 
 struct label {
     int producer;
@@ -25,12 +27,15 @@ record& make(label what) {
     return r;
 }
 
-label label_of(const record& r) { return *reinterpret_cast<const label*>(r.payload); }
+label label_of(const record& r) {
+    return *reinterpret_cast<const label*>(r.payload);
+}
 
 TEST(record_stack, drains_in_the_order_of_the_pushes) {
     record_stack stack;
     EXPECT_TRUE(stack.empty());
-    for (int i = 0; i < 5; ++i) stack.push(make({0, i}));
+    for (int i = 0; i < 5; ++i)
+        stack.push(make({0, i}));
     EXPECT_FALSE(stack.empty());
     int next = 0;
     stack.drain([&](record& r) {
@@ -76,7 +81,8 @@ std::vector<std::thread> start_producers(record_stack& stack) {
     std::vector<std::thread> threads;
     for (int p = 0; p < producers; ++p) {
         threads.emplace_back([&stack, p] {
-            for (int i = 0; i < pushes; ++i) stack.push(make({p, i}));
+            for (int i = 0; i < pushes; ++i)
+                stack.push(make({p, i}));
         });
     }
     return threads;
@@ -96,14 +102,17 @@ TEST(record_stack, many_producers_and_one_drainer_keep_each_producers_order) {
     std::vector<std::thread> threads = start_producers(stack);
     std::atomic<bool> done{false};
     std::thread drainer([&] {
-        while (!done) drain();
+        while (!done)
+            drain();
     });
-    for (std::thread& t : threads) t.join();
+    for (std::thread& t : threads)
+        t.join();
     done = true;
     drainer.join();
     drain();
     EXPECT_EQ(out_of_order, 0);
-    for (const int n : next) EXPECT_EQ(n, pushes);
+    for (const int n : next)
+        EXPECT_EQ(n, pushes);
 }
 
 TEST(record_stack, several_drainers_take_each_record_once) {
@@ -121,15 +130,19 @@ TEST(record_stack, several_drainers_take_each_record_once) {
     std::vector<std::thread> drainers;
     for (int i = 0; i < 2; ++i) {
         drainers.emplace_back([&] {
-            while (!done) drain();
+            while (!done)
+                drain();
         });
     }
-    for (std::thread& t : threads) t.join();
+    for (std::thread& t : threads)
+        t.join();
     done = true;
-    for (std::thread& t : drainers) t.join();
+    for (std::thread& t : drainers)
+        t.join();
     drain();
     int once = 0;
-    for (const auto& s : seen) once += s == 1 ? 1 : 0;
+    for (const auto& s : seen)
+        once += s == 1 ? 1 : 0;
     EXPECT_EQ(once, producers * pushes);
 }
 

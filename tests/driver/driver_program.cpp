@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads a driver as the environment says and tells, line by line, what came of it.
 //
-// With the argument `twice` it asks a second time with another setting, with `threads` from many threads
-// at once, with `devices` it tells how many devices can be used.
+// With the argument `twice` it asks a second time with another setting, with `threads` from many
+// threads at once, with `devices` it tells how many devices can be used.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -40,7 +40,8 @@ int tell_from_threads() {
             }
         });
     }
-    for (std::thread& t : threads) t.join();
+    for (std::thread& t : threads)
+        t.join();
     std::printf("loaded %d\n", loaded.load());
     return 0;
 }

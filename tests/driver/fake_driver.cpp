@@ -13,10 +13,18 @@ using namespace hostlaunch;
 
 enum kind { stub, no_device, no_devices, broken, old, lacking, working, dependent };
 
-int answer_success() { return abi::success; }
-int answer_stub() { return abi::error_stub_library; }
-int answer_no_device() { return abi::error_no_device; }
-int answer_unknown() { return abi::error_unknown; }
+int answer_success() {
+    return abi::success;
+}
+int answer_stub() {
+    return abi::error_stub_library;
+}
+int answer_no_device() {
+    return abi::error_no_device;
+}
+int answer_unknown() {
+    return abi::error_unknown;
+}
 
 int count_devices(int* count) {
     *count = FAKE_DRIVER == no_devices ? 0 : 1;
@@ -38,10 +46,14 @@ void* address(Function* f) {
 
 void* find_init() {
     switch (FAKE_DRIVER) {
-        case stub: return address(&answer_stub);
-        case no_device: return address(&answer_no_device);
-        case broken: return address(&answer_unknown);
-        default: return address(&answer_success);
+        case stub:
+            return address(&answer_stub);
+        case no_device:
+            return address(&answer_no_device);
+        case broken:
+            return address(&answer_unknown);
+        default:
+            return address(&answer_success);
     }
 }
 
@@ -68,7 +80,9 @@ int get_proc_address(const char* symbol, void** function, abi::proc_address_resu
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-EXPORT int cuInit(unsigned) { return reinterpret_cast<int (*)()>(find_init())(); }
+EXPORT int cuInit(unsigned) {
+    return reinterpret_cast<int (*)()>(find_init())();
+}
 
 #ifndef FAKE_DRIVER_IS_OLD
 EXPORT int cuGetProcAddress_v2(const char* symbol, void** function, int, std::uint64_t,

@@ -221,8 +221,8 @@ TEST_F(selection, the_first_calls_of_many_threads_load_one_driver) {
 // contract: D4
 TEST_F(selection, the_embedded_driver_has_as_many_devices_as_asked_for) {
     for (const char* count : {"1", "3"}) {
-        const ended_program p = run("embedded", "devices",
-                                    {std::string("HOSTLAUNCH_EMBEDDED_DEVICES=") + count});
+        const ended_program p =
+            run("embedded", "devices", {std::string("HOSTLAUNCH_EMBEDDED_DEVICES=") + count});
         EXPECT_EQ(line_of(p, "devices"), count) << describe(p);
         EXPECT_EQ(line_of(p, "code"), "101");  // of the first device that is not there
     }

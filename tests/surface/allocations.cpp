@@ -40,14 +40,24 @@ void* allocate(std::size_t size, std::size_t alignment, void* caller) {
 
 }  // namespace
 
-void* operator new(std::size_t size) { return allocate(size, 16, __builtin_return_address(0)); }
+void* operator new(std::size_t size) {
+    return allocate(size, 16, __builtin_return_address(0));
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
     return allocate(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+    std::free(memory);
+}
 
 namespace hostlaunch::test {
 namespace {
@@ -58,7 +68,8 @@ class allocating : public on_a_stream {
     template <class Launch>
     void repeat(int times, Launch&& launch) {
         for (int i = 0; i < times; ++i) {
-            for (int n = 0; n < 500; ++n) launch();
+            for (int n = 0; n < 500; ++n)
+                launch();
             s_->sync();
             ASSERT_TRUE(eventually(nothing_outstanding));
         }

@@ -218,7 +218,9 @@ struct foreground {
     const char* name;
     void (*call)(stream&, event&, buffer&, buffer&);
 };
-void PrintTo(const foreground& f, std::ostream* out) { *out << f.name; }
+void PrintTo(const foreground& f, std::ostream* out) {
+    *out << f.name;
+}
 
 const foreground foreground_calls[] = {
     {"make_a_stream", [](stream&, event&, buffer&, buffer&) { stream made({.device_id = 0}); }},
@@ -254,9 +256,10 @@ TEST_P(capture_elsewhere, is_left_whole) {
     capture.end_whole();
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    by, capture_elsewhere, testing::ValuesIn(foreground_calls),
-    [](const testing::TestParamInfo<foreground>& f) { return std::string(f.param.name); });
+INSTANTIATE_TEST_SUITE_P(by, capture_elsewhere, testing::ValuesIn(foreground_calls),
+                         [](const testing::TestParamInfo<foreground>& f) {
+                             return std::string(f.param.name);
+                         });
 
 }  // namespace
 }  // namespace hostlaunch::test

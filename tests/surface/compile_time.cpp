@@ -37,17 +37,18 @@ static_assert(!from_null_macro<stream_ref>);
 static_assert(!std::is_invocable_v<decltype([](stream_ref) {}), std::nullptr_t>);
 
 static_assert(std::is_trivially_copyable_v<stream_ref>);
-static_assert(!std::is_copy_constructible_v<stream> && std::is_nothrow_move_constructible_v<stream>);
+static_assert(!std::is_copy_constructible_v<stream> &&
+              std::is_nothrow_move_constructible_v<stream>);
 static_assert(!std::is_copy_constructible_v<event> && std::is_nothrow_move_constructible_v<event>);
-static_assert(!std::is_copy_constructible_v<buffer> && std::is_nothrow_move_constructible_v<buffer>);
+static_assert(!std::is_copy_constructible_v<buffer> &&
+              std::is_nothrow_move_constructible_v<buffer>);
 static_assert(!std::is_default_constructible_v<event>);
 static_assert(std::is_base_of_v<std::runtime_error, error>);
 
 // Which calls exist.
 template <class... Given>
-concept can_launch = requires(stream_ref s, Given&&... given) {
-    host_launch(s, std::forward<Given>(given)...);
-};
+concept can_launch =
+    requires(stream_ref s, Given&&... given) { host_launch(s, std::forward<Given>(given)...); };
 struct needs_an_int {
     void operator()(int) {}
 };

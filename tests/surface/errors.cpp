@@ -94,7 +94,8 @@ TEST_F(errors, handlers_may_be_set_while_functions_throw) {
             set_unhandled_exception_handler(&ignore);
         }
     });
-    for (int i = 0; i < 500; ++i) host_launch(*s_, [] { throw std::runtime_error("again"); });
+    for (int i = 0; i < 500; ++i)
+        host_launch(*s_, [] { throw std::runtime_error("again"); });
     s_->sync();
     done = true;
     sets.join();
@@ -111,8 +112,9 @@ TEST_F(errors, tell_what_was_attempted_and_what_the_driver_said) {
         const std::string text = e.what();
         EXPECT_EQ(e.code(), 719);
         EXPECT_EQ(e.name(), "CUDA_ERROR_LAUNCH_FAILED");
-        EXPECT_TRUE(text.starts_with("host_launch: cuLaunchHostFunc returned "
-                                     "CUDA_ERROR_LAUNCH_FAILED (719)"))
+        EXPECT_TRUE(
+            text.starts_with("host_launch: cuLaunchHostFunc returned "
+                             "CUDA_ERROR_LAUNCH_FAILED (719)"))
             << text;
     }
 }

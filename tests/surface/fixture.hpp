@@ -18,8 +18,12 @@
 
 namespace hostlaunch::test {
 
-inline abi::stream raw(stream_ref s) { return reinterpret_cast<abi::stream>(s.handle()); }
-inline CUstream_st* public_handle(abi::stream s) { return reinterpret_cast<CUstream_st*>(s); }
+inline abi::stream raw(stream_ref s) {
+    return reinterpret_cast<abi::stream>(s.handle());
+}
+inline CUstream_st* public_handle(abi::stream s) {
+    return reinterpret_cast<CUstream_st*>(s);
+}
 
 // What is alive in the driver, without the events: the library keeps one for each context.
 inline std::vector<std::int64_t> live() {

@@ -104,9 +104,8 @@ TEST_F(inside, the_handler_of_exceptions_they_are_refused_too) {
     static std::atomic<int> code{0};
     static stream* on = nullptr;
     on = &*s_;
-    set_unhandled_exception_handler([](std::exception_ptr) noexcept {
-        code = code_thrown_by([] { on->sync(); });
-    });
+    set_unhandled_exception_handler(
+        [](std::exception_ptr) noexcept { code = code_thrown_by([] { on->sync(); }); });
     host_launch(*s_, [] { throw 1; });
     s_->sync();
     EXPECT_TRUE(eventually([] { return code == static_cast<int>(misuse::in_host_function); }));

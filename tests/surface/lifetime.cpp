@@ -104,7 +104,8 @@ TEST_F(lifetime, a_callable_for_a_closed_stream_is_destroyed_before_the_call_thr
 TEST_F(lifetime, thousands_of_callables_are_all_destroyed_once) {
     constexpr int launches = 5000;
     fate f;
-    for (int i = 0; i < launches; ++i) host_launch(*s_, watched(f));
+    for (int i = 0; i < launches; ++i)
+        host_launch(*s_, watched(f));
     s_->sync();
     EXPECT_EQ(f.ran, launches);
     EXPECT_TRUE(eventually([&f] { return f.destroyed == launches; }));
@@ -159,7 +160,8 @@ TEST_F(lifetime, callables_are_aligned_as_they_ask_for) {
     host_launch(*s_, aligned<128>{&remainders[2]});
     host_launch(*s_, aligned<4096>{&remainders[3]});
     s_->sync();
-    for (const auto& r : remainders) EXPECT_EQ(r, 0u);
+    for (const auto& r : remainders)
+        EXPECT_EQ(r, 0u);
 }
 
 // contract: C2

@@ -209,7 +209,8 @@ TEST_F(objects, closing_a_stream_with_functions_pending_lets_them_run) {
     fate f;
     blocker first;
     host_launch(*s_, std::ref(first));
-    for (int i = 0; i < 10; ++i) host_launch(*s_, [&ran] { ++ran; });
+    for (int i = 0; i < 10; ++i)
+        host_launch(*s_, [&ran] { ++ran; });
     host_launch(*s_, watched(f));
     s_->close();
     EXPECT_EQ(ran, 0);

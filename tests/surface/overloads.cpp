@@ -29,9 +29,15 @@ class overloads : public on_a_stream {
 };
 
 std::atomic<int> calls{0};
-void count_call() { ++calls; }
-void count_in(void* counter) { ++*static_cast<std::atomic<int>*>(counter); }
-void count_noexcept(void* counter) noexcept { ++*static_cast<std::atomic<int>*>(counter); }
+void count_call() {
+    ++calls;
+}
+void count_in(void* counter) {
+    ++*static_cast<std::atomic<int>*>(counter);
+}
+void count_noexcept(void* counter) noexcept {
+    ++*static_cast<std::atomic<int>*>(counter);
+}
 
 // contract: O1, O2
 TEST_F(overloads, a_lambda_runs_once_on_a_thread_of_the_driver) {
@@ -139,8 +145,7 @@ TEST_F(overloads, a_function_pointer_with_a_pointer_goes_to_the_driver_as_is) {
 // contract: U2
 TEST_F(overloads, a_null_pointer_stays_null) {
     static std::atomic<bool> null_seen{false};
-    host_launch(
-        *s_, +[](void* p) { null_seen = p == nullptr; }, nullptr);
+    host_launch(*s_, +[](void* p) { null_seen = p == nullptr; }, nullptr);
     s_->sync();
     EXPECT_TRUE(null_seen);
 }
@@ -181,8 +186,7 @@ TEST_F(overloads, bytes_are_copied_aligned_and_live_until_the_function_has_run) 
 // contract: U3
 TEST_F(overloads, no_bytes_are_a_null_pointer) {
     static std::atomic<bool> null_seen{false};
-    host_launch(
-        *s_, +[](void* p) { null_seen = p == nullptr; }, std::span<const std::byte>());
+    host_launch(*s_, +[](void* p) { null_seen = p == nullptr; }, std::span<const std::byte>());
     s_->sync();
     EXPECT_TRUE(null_seen);
     EXPECT_TRUE(eventually([this] { return ran() == 1; }));

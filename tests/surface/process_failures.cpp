@@ -40,7 +40,8 @@ int sticky_error_abandons() {
     stream& s = *new stream;
     const std::array<std::byte, 16> bytes{};
     hostlaunch_embedded_set_manual(1);
-    for (int i = 0; i < 10; ++i) host_launch(s, watched(gated));
+    for (int i = 0; i < 10; ++i)
+        host_launch(s, watched(gated));
     host_launch(s, +[](void*) {}, bytes);
     const auto began = std::chrono::steady_clock::now();
     hostlaunch_embedded_sticky_error(fault);
@@ -105,7 +106,8 @@ int fork_with_launches_pending() {
     forked_stream.emplace();
     host_launch(*forked_stream, std::ref(first));
     first.wait_until_running();
-    for (int i = 0; i < 10; ++i) host_launch(*forked_stream, watched(f));
+    for (int i = 0; i < 10; ++i)
+        host_launch(*forked_stream, watched(f));
     const pid_t child = fork();
     if (child == 0) {
         alarm(40);

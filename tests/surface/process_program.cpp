@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that ends its process in the way that its argument names; the test looks at its exit code.
+// A program that ends its process in the way that its argument names; the test looks at its exit
+// code.
 //
 // Functions say what they did with `say`, on stdout. What they refer to is never destroyed, unless
 // its destruction is what the case is about.
@@ -26,13 +27,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
-void nap(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
+void nap(int ms) {
+    std::this_thread::sleep_for(milliseconds(ms));
+}
 
 void say(const char* what) {
     if (write(STDOUT_FILENO, what, std::strlen(what)) < 0) _exit(99);
 }
 
-stream& lasting_stream() { return *new stream; }
+stream& lasting_stream() {
+    return *new stream;
+}
 
 struct says_when_destroyed {
     bool mine = true;
@@ -48,14 +53,16 @@ struct says_when_destroyed {
 int return_with_functions_pending() {
     stream& s = lasting_stream();
     hostlaunch_embedded_set_manual(1);
-    for (int i = 0; i < 100; ++i) host_launch(s, [] { say("ran "); });
+    for (int i = 0; i < 100; ++i)
+        host_launch(s, [] { say("ran "); });
     return 3;
 }
 
 int return_with_callables_pending() {
     stream& s = lasting_stream();
     hostlaunch_embedded_set_manual(1);
-    for (int i = 0; i < 10; ++i) host_launch(s, says_when_destroyed());
+    for (int i = 0; i < 10; ++i)
+        host_launch(s, says_when_destroyed());
     return 3;
 }
 
@@ -69,7 +76,8 @@ int return_with_a_function_running() {
     });
     host_launch(s, [] { say("ran "); });
     host_launch(s, std::ref(first));
-    while (stats().running == 0) nap(1);
+    while (stats().running == 0)
+        nap(1);
     return 3;
 }
 
@@ -78,10 +86,12 @@ int return_with_an_endless_function() {
     std::atomic<bool>& began = *new std::atomic<bool>{false};
     host_launch(s, [&began] {
         began = true;
-        for (;;) pause();
+        for (;;)
+            pause();
     });
     host_launch(s, [] { say("ran "); });
-    while (!began) nap(1);
+    while (!began)
+        nap(1);
     return 3;
 }
 
@@ -115,8 +125,7 @@ int exit_inside_a_borrowed_callable() {
 
 int exit_inside_an_as_is_function() {
     stream& s = lasting_stream();
-    host_launch(
-        s, +[](void*) { std::exit(5); }, nullptr);
+    host_launch(s, +[](void*) { std::exit(5); }, nullptr);
     nap(60'000);
     return 9;
 }
@@ -125,7 +134,8 @@ int exit_inside_a_callable_with_others_pending() {
     static std::optional<stream> s;
     s.emplace();
     host_launch(*s, [] { std::exit(5); });
-    for (int i = 0; i < 100; ++i) host_launch(*s, says_when_destroyed());
+    for (int i = 0; i < 100; ++i)
+        host_launch(*s, says_when_destroyed());
     nap(60'000);
     return 9;
 }
@@ -151,10 +161,12 @@ int exit_while_threads_launch() {
     for (int t = 0; t < 3; ++t) {
         std::thread([&s] {
             try {
-                for (;;) host_launch(s, [p = std::make_unique<int>(1)] { (void)*p; });
+                for (;;)
+                    host_launch(s, [p = std::make_unique<int>(1)] { (void)*p; });
             } catch (const error& e) {
                 if (e.code() != static_cast<int>(misuse::exiting)) say("another error ");
-                for (;;) pause();
+                for (;;)
+                    pause();
             }
         }).detach();
     }
@@ -165,7 +177,8 @@ int exit_while_threads_launch() {
 int exit_while_functions_throw() {
     stream& s = lasting_stream();
     set_unhandled_exception_handler([](std::exception_ptr) noexcept {});
-    for (int i = 0; i < 2000; ++i) host_launch(s, [] { throw 1; });
+    for (int i = 0; i < 2000; ++i)
+        host_launch(s, [] { throw 1; });
     return 3;
 }
 
@@ -174,7 +187,8 @@ int quick_exit_with_functions_pending_and_running() {
     auto& first = *new blocker;
     host_launch(s, std::ref(first));
     first.wait_until_running();
-    for (int i = 0; i < 10; ++i) host_launch(s, says_when_destroyed());
+    for (int i = 0; i < 10; ++i)
+        host_launch(s, says_when_destroyed());
     std::quick_exit(4);
 }
 
@@ -189,10 +203,12 @@ int underscore_exit_with_functions_running() {
 int exit_from_a_thread_that_is_not_main() {
     stream& s = lasting_stream();
     std::thread([&s] {
-        for (int i = 0; i < 10; ++i) host_launch(s, [] { nap(5); });
+        for (int i = 0; i < 10; ++i)
+            host_launch(s, [] { nap(5); });
         std::exit(6);
     }).detach();
-    for (;;) pause();
+    for (;;)
+        pause();
 }
 
 int end_of_a_thread_that_owns_a_stream() {
@@ -225,7 +241,8 @@ int counts_after_exit_began() {
     });
     stream& s = lasting_stream();
     hostlaunch_embedded_set_manual(1);
-    for (int i = 0; i < 8; ++i) host_launch(s, [] {});
+    for (int i = 0; i < 8; ++i)
+        host_launch(s, [] {});
     return 3;
 }
 

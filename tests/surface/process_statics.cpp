@@ -19,7 +19,8 @@ void say(const char* what) {
     if (write(STDOUT_FILENO, what, std::strlen(what)) < 0) _exit(99);
 }
 
-// Constructed before main and so before the driver is loaded: destroyed after the library's handler.
+// Constructed before main and so before the driver is loaded: destroyed after the library's
+// handler.
 std::optional<stream> early_stream;
 std::optional<event> early_event;
 std::optional<buffer> early_buffer;
@@ -31,7 +32,8 @@ int objects_made_before_main() {
     early_buffer.emplace(std::size_t{64}, buffer_kind::pinned);
     early_list.push_back(std::make_shared<stream>());
     host_launch(*early_stream, [kept = early_list.front()] {});
-    for (int i = 0; i < 100; ++i) host_launch(*early_stream, [p = std::make_unique<int>(i)] {});
+    for (int i = 0; i < 100; ++i)
+        host_launch(*early_stream, [p = std::make_unique<int>(i)] {});
     return 3;
 }
 
@@ -43,7 +45,8 @@ int objects_made_in_main() {
     static buffer b(64, buffer_kind::pinned);
     static std::atomic<int> ran{0};
     b.fill(std::byte{1}, s);
-    for (int i = 0; i < 100; ++i) host_launch(s, [] { ++ran; });
+    for (int i = 0; i < 100; ++i)
+        host_launch(s, [] { ++ran; });
     return 3;
 }
 

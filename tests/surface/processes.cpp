@@ -52,7 +52,8 @@ TEST(process_exit, waits_no_longer_than_the_setting_says) {
 
 // contract: X1
 TEST(process_exit, waits_five_seconds_if_nothing_else_is_set) {
-    const ended_program p = run_case("return_with_an_endless_function", {"HOSTLAUNCH_EXIT_TIMEOUT"});
+    const ended_program p =
+        run_case("return_with_an_endless_function", {"HOSTLAUNCH_EXIT_TIMEOUT"});
     expect_code(p, 3);
     EXPECT_GE(p.seconds, 5);
     EXPECT_LT(p.seconds, 30);
@@ -62,7 +63,9 @@ struct ending {
     const char* name;
     int code;
 };
-void PrintTo(const ending& e, std::ostream* out) { *out << e.name; }
+void PrintTo(const ending& e, std::ostream* out) {
+    *out << e.name;
+}
 
 class process_end : public testing::TestWithParam<ending> {};
 
@@ -84,9 +87,8 @@ INSTANTIATE_TEST_SUITE_P(
                     ending{"exit_while_threads_launch", 3}, ending{"exit_while_functions_throw", 3},
                     ending{"quick_exit", 4}, ending{"underscore_exit", 4},
                     ending{"exit_from_another_thread", 6}, ending{"thread_local_stream", 3},
-                    ending{"thread_local_stream_of_main", 3},
-                    ending{"objects_made_before_main", 3}, ending{"objects_made_in_main", 3},
-                    ending{"first_use_during_exit", 3},
+                    ending{"thread_local_stream_of_main", 3}, ending{"objects_made_before_main", 3},
+                    ending{"objects_made_in_main", 3}, ending{"first_use_during_exit", 3},
                     ending{"a_pending_callable_that_owns_its_stream", 3}),
     [](const testing::TestParamInfo<ending>& e) { return std::string(e.param.name); });
 

@@ -54,7 +54,9 @@ void enter_task(void* data) {
 void launch_one(stream& s, ledger& book, const parcel& p) {
     const int stream = p.stream;
     switch (p.number % 4) {
-        case 0: host_launch(s, [&book, p, stream] { book.enter(p, stream); }); break;
+        case 0:
+            host_launch(s, [&book, p, stream] { book.enter(p, stream); });
+            break;
         case 1: {
             const task t{&book, p};
             host_launch(s, &enter_task, std::as_bytes(std::span(&t, 1)));
@@ -92,13 +94,16 @@ TEST_P(threads, on_shared_streams_keep_their_order_and_their_payloads) {
                 }
             });
         }
-        for (std::thread& w : workers) w.join();
-        for (stream& s : shared) s.sync();
+        for (std::thread& w : workers)
+            w.join();
+        for (stream& s : shared)
+            s.sync();
     }
     for (const ledger& book : books) {
         EXPECT_EQ(book.mixed, 0);
         EXPECT_EQ(book.out_of_order, 0);
-        for (const int n : book.next) EXPECT_EQ(n, each);
+        for (const int n : book.next)
+            EXPECT_EQ(n, each);
     }
     EXPECT_EQ(accepted(), std::uint64_t{launchers} * streams * each);
 }
@@ -151,12 +156,14 @@ TEST_F(closing, a_stream_while_others_launch_on_it_loses_no_accepted_launch) {
     for (int round = 0; round < rounds; ++round) {
         shared.emplace();
         step.arrive_and_wait();
-        for (int i = 0; i < round % 10; ++i) std::this_thread::yield();
+        for (int i = 0; i < round % 10; ++i)
+            std::this_thread::yield();
         shared->close();
         step.arrive_and_wait();
         shared.reset();
     }
-    for (std::thread& w : workers) w.join();
+    for (std::thread& w : workers)
+        w.join();
     EXPECT_EQ(wrong, 0);
     EXPECT_TRUE(eventually([&] { return ran_here == accepted_here; }));
     EXPECT_EQ(streams_alive(), 0);
@@ -189,7 +196,8 @@ TEST_F(closing, from_many_threads_destroys_once) {
                 s.close();
             });
         }
-        for (std::thread& w : workers) w.join();
+        for (std::thread& w : workers)
+            w.join();
         ASSERT_EQ(streams_alive(), 0);
     }
 }
@@ -201,7 +209,8 @@ TEST_F(counts, show_what_is_pending_and_what_is_running) {
     blocker first;
     host_launch(*s_, [&first] { first(); });
     first.wait_until_running();
-    for (int i = 0; i < 3; ++i) host_launch(*s_, [] {});
+    for (int i = 0; i < 3; ++i)
+        host_launch(*s_, [] {});
     const launch_stats during = stats();
     EXPECT_EQ(during.running, 1u);
     EXPECT_EQ(during.pending, 3u);
@@ -217,7 +226,8 @@ TEST_F(counts, a_launch_returns_while_the_stream_is_blocked) {
     blocker first;
     host_launch(*s_, std::ref(first));
     first.wait_until_running();
-    for (int i = 0; i < 2000; ++i) host_launch(*s_, [] {});  // would hang here
+    for (int i = 0; i < 2000; ++i)
+        host_launch(*s_, [] {});  // would hang here
     first.let_go();
     s_->sync();
     EXPECT_EQ(ran(), 2000u);
