@@ -37,7 +37,6 @@ demo: build
 
 lint:
 	@scripts/setup.sh build test lint
-	@scripts/build.sh
 	@scripts/lint.sh
 
 format:

@@ -32,7 +32,7 @@ if stamp_is clang-tidy "$key"; then
     exit
 fi
 step "clang-tidy"
-scripts/cmake_build.sh dev
+cmake --preset dev --log-level=ERROR >/dev/null
 # GCC's own options mean nothing to clang.
 find src -name '*.cpp' -print0 | LC_ALL=C sort -z |
     xargs -0r -n 1 -P "$(nproc)" clang-tidy --quiet -p build/dev \

@@ -19,6 +19,8 @@ namespace {
 thread_local int locks_held = 0;
 }
 
+// Visible, since a sanitizer's library may refer to the wrapped names.
+#pragma GCC visibility push(default)
 extern "C" {
 int __real_pthread_mutex_lock(pthread_mutex_t* mutex);
 int __real_pthread_mutex_trylock(pthread_mutex_t* mutex);
@@ -39,6 +41,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
     return __real_pthread_mutex_unlock(mutex);
 }
 }
+#pragma GCC visibility pop
 
 namespace hostlaunch::core {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One outcome for every launch, whoever gets there first.
+// One outcome for every launch, whoever gets there first. The housekeeper is stopped, so that what
+// awaits release waits for the test.
 #include "core/outcomes.hpp"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "core/driver_fixture.hpp"
+#include "core/housekeeper.hpp"
 
 namespace hostlaunch::core {
 namespace {
@@ -34,6 +36,10 @@ launch_stats operator-(const launch_stats& a, const launch_stats& b) {
 
 class outcomes : public testing::Test {
   protected:
+    static void SetUpTestSuite() {
+        ASSERT_TRUE(enter_driver().ok());
+        housekeeper::stop(std::chrono::seconds(30));
+    }
     launch_stats since_start() const { return read_stats() - before_; }
     void TearDown() override {
         release_in_background();
