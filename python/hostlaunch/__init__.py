@@ -13,17 +13,9 @@ embedded driver.
 in stream order
 """
 
-from importlib.metadata import PackageNotFoundError as _PackageNotFoundError
-from importlib.metadata import version as _version
-
 from hostlaunch._errors import CUDAError, EmbeddedDriverWarning
 from hostlaunch._info import DriverInfo, Stats, driver, stats
-from hostlaunch._native import Buffer, Event, Stream, host_launch
-
-try:
-    __version__ = _version("hostlaunch")
-except _PackageNotFoundError:  # used from a folder that was not installed
-    __version__ = "0+unknown"
+from hostlaunch._native import Buffer, Event, Stream, __version__, host_launch
 
 __all__ = [
     "Buffer",
@@ -33,6 +25,7 @@ __all__ = [
     "Event",
     "Stats",
     "Stream",
+    "__version__",
     "driver",
     "host_launch",
     "stats",

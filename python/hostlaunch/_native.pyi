@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
+__version__: str
+
 # Any object with the buffer protocol; typing has no name for it before Python 3.12.
 BytesLike: TypeAlias = Any
 

@@ -153,7 +153,8 @@ inline constexpr const char* copy_to = R"(Enqueue a copy of the whole buffer to 
 Parameters
 ----------
 dst : Buffer
-    Of the same size. It must stay open until the copy has run.
+    Of the same size. It must stay open until the copy has run. Between two pinned buffers the
+    driver copies during the call, once earlier work of the stream has completed (seen on an H200).
 stream : Stream or object with a ``__cuda_stream__`` method
     Where to enqueue the copy.
 
@@ -168,7 +169,8 @@ inline constexpr const char* copy_from = R"(Enqueue a copy of a whole other buff
 Parameters
 ----------
 src : Buffer
-    Of the same size. It must stay open until the copy has run.
+    Of the same size. It must stay open until the copy has run. Between two pinned buffers the
+    driver copies during the call, once earlier work of the stream has completed (seen on an H200).
 stream : Stream or object with a ``__cuda_stream__`` method
     Where to enqueue the copy.
 

@@ -22,6 +22,13 @@ void require(bool done) {
     if (!done) throw nb::python_error();
 }
 
+// One interpreter owns the payloads and the thread states: contract X4.
+void require_main_interpreter() {
+    if (PyInterpreterState_Get() == PyInterpreterState_Main()) return;
+    PyErr_SetString(PyExc_ImportError, "hostlaunch does not support subinterpreters");
+    throw nb::python_error();
+}
+
 nb::tuple read_stats() {
     const launch_stats s = without_gil([] { return core::read_stats(); });
     return nb::make_tuple(s.accepted, s.pending, s.running, s.ran, s.raised, s.abandoned, s.dropped,
@@ -44,6 +51,7 @@ NB_MODULE(_native, m) {
     // Objects may rightly outlive the interpreter: payloads of functions dropped at exit.
     nb::set_leak_warnings(false);
     m.doc() = "Native part of hostlaunch; use the package.";
+    require_main_interpreter();
     init_attach();
     require(init_errors());
     require(init_function_argument());
@@ -53,6 +61,7 @@ NB_MODULE(_native, m) {
     bind_stream(m);
     bind_buffer(m);
     require(add_host_launch(m.ptr()));
+    m.attr("__version__") = HOSTLAUNCH_VERSION;
     m.def("_stats", &read_stats);
     m.def("_driver", &read_driver);
     require(init_exit(m.ptr()));

@@ -51,8 +51,9 @@ def test_the_function_sees_what_earlier_work_of_the_stream_wrote(stream):
 def test_later_work_of_the_stream_waits_until_the_function_returns(stream):
     """contract: O1. The function ends well after it began; the copy behind it sees its write."""
     source = hostlaunch.Buffer(64, kind="pinned")
+    device = hostlaunch.Buffer(64)
     target = hostlaunch.Buffer(64, kind="pinned")
-    with closing(source), closing(target):
+    with closing(source), closing(device), closing(target):
         written, read = memoryview(source).cast("B"), memoryview(target).cast("B")
         started, finish = threading.Event(), threading.Event()
 
@@ -62,7 +63,8 @@ def test_later_work_of_the_stream_waits_until_the_function_returns(stream):
             written[0] = 77
 
         host_launch(stream, write)
-        target.copy_from(source, stream=stream)
+        device.copy_from(source, stream=stream)  # a copy from host to host would wait for write
+        device.copy_to(target, stream=stream)
         event = stream.record()
         assert started.wait(20)
         assert not event.is_done

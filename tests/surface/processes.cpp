@@ -78,7 +78,8 @@ TEST_P(process_end, is_clean) {
 
 INSTANTIATE_TEST_SUITE_P(
     after, process_end,
-    testing::Values(ending{"return_through_destructors", 3}, ending{"exit_inside_a_callable", 5},
+    testing::Values(ending{"return_with_a_launch_blocked", 3},
+                    ending{"return_through_destructors", 3}, ending{"exit_inside_a_callable", 5},
                     ending{"exit_inside_a_borrowed_callable", 5},
                     ending{"exit_inside_an_as_is_function", 5},
                     ending{"exit_inside_a_callable_with_others_pending", 5},
