@@ -43,6 +43,9 @@ inline std::size_t interval_rank(std::size_t n) {
     return rank;
 }
 
+// With fewer values than this, no interval of them reaches 95 %: then it holds all of them.
+inline constexpr std::size_t least_for_interval = 6;
+
 struct interval {
     double low = 0;
     double high = 0;

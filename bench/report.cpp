@@ -120,9 +120,11 @@ void report::print() const {
             std::printf("\n%s, %s", f.group.c_str(), f.unit.c_str());
             if (compared != figures_.end()) {
                 const bool ratio = compared->how == comparison::ratio;
-                std::printf("; median, then %s \"%s\" with its 95 %% interval",
+                const bool few = compared->compared.size() < least_for_interval;
+                std::printf("; median, then %s \"%s\" with its %s",
                             ratio ? "the ratio to" : "paired difference to",
-                            compared->baseline.c_str());
+                            compared->baseline.c_str(),
+                            few ? "least and greatest" : "95 % interval");
             }
             std::printf("\n");
         }

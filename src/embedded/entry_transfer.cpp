@@ -51,14 +51,27 @@ work copy_of(void* dst, const void* src, std::size_t bytes, void* staging) {
     return w;
 }
 
+bool is_on_host(const void* begin) {
+    std::uintptr_t first = 0;
+    const allocation* found = find_allocation(begin, first);
+    return found == nullptr || found->on_host;
+}
+
+// A copy from host to host is made by the caller, as on a GPU: once its turn in the stream has come.
 result copy_async(void* dst, place dst_place, const void* src, place src_place, std::size_t bytes,
                   stream s) {
-    if (bytes == 0) {
-        return enqueue_checked(s, copy_of(dst, src, 0, nullptr), [] { return true; });
+    lock held(the_driver().mutex);
+    result why;
+    stream_state* found = find_stream(s, why);
+    if (found == nullptr) {
+        return why;
     }
-    return enqueue_checked(s, copy_of(dst, src, bytes, nullptr), [&] {
-        return is_range(dst, bytes, dst_place) && is_range(src, bytes, src_place);
-    });
+    if (bytes != 0 && !(is_range(dst, bytes, dst_place) && is_range(src, bytes, src_place))) {
+        return error_invalid_value;
+    }
+    const bool waits = bytes != 0 && found->capture == nullptr && is_on_host(dst) && is_on_host(src);
+    const result answer = enqueue(held, *found, copy_of(dst, src, bytes, nullptr));
+    return answer == success && waits ? wait_for_stream(held, *found) : answer;
 }
 
 // Synchronous work goes through the legacy stream.

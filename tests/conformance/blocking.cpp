@@ -73,6 +73,18 @@ result load_module(props&) {
     return api().module_load_data(&module, empty_module);
 }
 
+device_ptr address_of(void* memory) {
+    return reinterpret_cast<device_ptr>(memory);
+}
+
+result copy_within_pinned_memory(props& p) {
+    return api().memcpy_async(address_of(p.host_memory) + 32, address_of(p.host_memory), 32, p.held);
+}
+
+result copy_pinned_to_device(props& p) {
+    return api().memcpy_async(p.memory, address_of(p.host_memory), 32, p.held);
+}
+
 class held_calls : public driver_test, public testing::WithParamInterface<timed_call> {
   protected:
     void make_props() {
@@ -152,6 +164,10 @@ INSTANTIATE_TEST_SUITE_P(
                        return api().mem_host_alloc(&memory, 64, 0);
                    }},
         timed_call{"memcpy_htod", false, success, copy_a_little},
+        timed_call{"memcpy_async_to_the_device", false, success, copy_pinned_to_device},
+        timed_call{"memcpy_async_from_host_to_host", true, success, copy_within_pinned_memory},
+        timed_call{"memset_async", false, success,
+                   [](props& p) { return api().memset_d8_async(p.memory, 1, 64, p.held); }},
         timed_call{"stream_synchronize", true, success,
                    [](props& p) { return api().stream_synchronize(p.held); }},
         timed_call{"stream_synchronize_of_another_with_a_function", true, success,
