@@ -77,7 +77,7 @@ void stream_sync(nb::handle self) {
     const stream_argument stream = stream_from(self, "Stream.sync");
     throw_status(on_stream(stream,
                            [](const core::stream_target& target) {
-                               return settle_after(core::sync_stream(target));
+                               return core::as_is::settle_after(core::sync_stream(target));
                            }),
                  "Stream.sync");
     release_ended();
@@ -138,7 +138,8 @@ int stream_device(py_stream& self) {
 }
 
 void event_sync(py_event& self) {
-    use_object(self, "Event.sync", [](core::event& e) { return settle_after(e.sync()); });
+    use_object(self, "Event.sync",
+               [](core::event& e) { return core::as_is::settle_after(e.sync()); });
     release_ended();
 }
 

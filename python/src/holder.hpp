@@ -67,12 +67,6 @@ void close_object(holder<Object>& self) {
     });
 }
 
-// After a wait: as-is launches that it has let end are noticed before the caller goes on.
-inline core::status settle_after(core::status s) {
-    if (s.ok()) core::as_is::poll(true);
-    return s;
-}
-
 template <class Object>
 std::uint64_t raw_value(holder<Object>& self) {
     return self.object->guard().value();

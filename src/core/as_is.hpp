@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/record.hpp"
+#include "core/status.hpp"
 
 namespace hostlaunch::core::as_is {
 
@@ -16,6 +17,12 @@ void track(record& r) noexcept;
 // one ended. `wait`: if another thread is polling, wait (10 ms at most) and poll again, so that
 // what had run before the call is seen. Enters the driver: call without the GIL and without locks.
 bool poll(bool wait) noexcept;
+
+// After a wait: launches that it has let end are noticed before the caller goes on. Returns s.
+inline status settle_after(status s) noexcept {
+    if (s.ok()) poll(true);
+    return s;
+}
 
 // True if any launch is tracked. Any thread.
 bool any() noexcept;

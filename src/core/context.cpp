@@ -61,6 +61,24 @@ status primary_context(int device, abi::context* out) noexcept {
     return {};
 }
 
+void keep_context(abi::context context) noexcept {
+    static constinit std::array<std::atomic<abi::context>, 64> known{};
+    std::atomic<abi::context>* vacant = nullptr;
+    for (auto& entry : known) {
+        const abi::context seen = entry.load(std::memory_order_relaxed);
+        if (seen == context) return;
+        if (seen == nullptr) {
+            vacant = &entry;
+            break;
+        }
+    }
+    int device = 0;
+    abi::context primary = nullptr;
+    if (!device_of(context, &device).ok() || !primary_context(device, &primary).ok()) return;
+    // Two threads may enter it twice, which costs an entry.
+    if (vacant != nullptr) vacant->store(context, std::memory_order_relaxed);
+}
+
 status device_of(abi::context context, int* out) noexcept {
     const current_context scope(context);
     if (!scope.status().ok()) return scope.status();

@@ -51,6 +51,10 @@ class current_context {
 // exit could tear down what others still use).
 status primary_context(int device, abi::context* out) noexcept;
 
+// Keeps a primary context from being destroyed by the last release of others, for the events that
+// the library leaves in it. A context that is reset or was not primary is the user's to keep.
+void keep_context(abi::context context) noexcept;
+
 // The device of a context.
 status device_of(abi::context context, int* out) noexcept;
 

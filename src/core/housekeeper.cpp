@@ -79,11 +79,6 @@ class watcher {
     }
 
   private:
-    struct probe {
-        abi::context context;
-        abi::event event;  // never recorded: a query of it tells the context's sticky error
-    };
-
     // Asks each context that has overdue launches whether it still works.
     void probe_overdue() {
         std::vector<abi::context> asked;
@@ -101,30 +96,22 @@ class watcher {
         }
     }
 
-    bool has_failed(abi::context context) {
-        auto known = std::find_if(probes_.begin(), probes_.end(),
-                                  [&](const probe& p) { return p.context == context; });
-        if (known == probes_.end()) {
-            const current_context scope(context);
-            if (!scope.status().ok()) return is_context_failure(scope.status().code);
-            abi::event event = nullptr;
-            const int code = driver_library::api().event_create(&event, abi::event_disable_timing);
-            if (code != abi::success) return is_context_failure(code);
-            probes_.push_back({context, event});
-            known = probes_.end() - 1;
-        }
-        const int code = driver_library::api().event_query(known->event);
-        // An event of a destroyed context is gone; a new context may have the same address.
-        if (code == abi::error_context_is_destroyed || code == abi::error_invalid_handle) {
-            probes_.erase(known);
-            return code == abi::error_context_is_destroyed;
-        }
+    // Asks with an event made for the question: one that was kept could die with its context, and
+    // the driver does not check handles.
+    static bool has_failed(abi::context context) {
+        const current_context scope(context);
+        if (!scope.status().ok()) return is_context_failure(scope.status().code);
+        abi::event event = nullptr;
+        const int made = driver_library::api().event_create(&event, abi::event_disable_timing);
+        if (made != abi::success) return is_context_failure(made);
+        const int code =
+            driver_library::api().event_query(event);  // never recorded: tells errors only
+        driver_library::api().event_destroy(event);
         return is_context_failure(code);
     }
 
     steady_clock::time_point began_ = steady_clock::now();
     steady_clock::time_point probed_at_ = began_;
-    std::vector<probe> probes_;
 };
 
 bool has_work() noexcept {

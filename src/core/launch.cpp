@@ -40,6 +40,7 @@ status launch_as_is(stream_target target, record& r, record_kind kind, abi::host
     abi::event event = nullptr;
     {
         const relaxed_capture mode;
+        keep_context(target.context);
         if (const status s = make_event(target.context, &event); !s.ok()) return s;
     }
     const std::uint64_t generation = r.generation();

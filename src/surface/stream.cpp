@@ -2,6 +2,7 @@
 // hostlaunch::stream and event over the core's objects.
 #include "hostlaunch/stream.hpp"
 
+#include "core/as_is.hpp"
 #include "surface/border.hpp"
 
 namespace hostlaunch {
@@ -33,8 +34,9 @@ int stream::device_id() const {
 }
 
 void stream::sync() {
-    use_object(*impl_, "stream::sync",
-               [](core::stream& s) { return core::sync_stream(s.target()); });
+    use_object(*impl_, "stream::sync", [](core::stream& s) {
+        return core::as_is::settle_after(core::sync_stream(s.target()));
+    });
 }
 
 event stream::record() {
@@ -87,7 +89,8 @@ CUevent_st* event::handle() const noexcept {
 }
 
 void event::sync() {
-    use_object(*impl_, "event::sync", [](core::event& e) { return e.sync(); });
+    use_object(*impl_, "event::sync",
+               [](core::event& e) { return core::as_is::settle_after(e.sync()); });
 }
 
 bool event::is_done() const {

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/driver_fixture.hpp"
+#include "core/lasting.hpp"
 #include "core/objects.hpp"
 
 namespace hostlaunch::core {
@@ -51,11 +52,8 @@ int fail(const char* what) {
 // The exit code of the child that runs `body`, or -1 if it did not exit within a minute.
 template <class Body>
 int code_of_child(Body&& body) {
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(40);
-        body();
-    }
+    const pid_t child = test::fork_with_limit();
+    if (child == 0) body();
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child) return -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -80,7 +78,7 @@ int check_child(stream& s, buffer& b) {
 struct parent {
     std::unique_ptr<stream> s;
     std::unique_ptr<buffer> b;
-    blocker& first = *new blocker;  // a child has no use for its end
+    blocker& first = test::lasting<blocker>();  // a child has no use for its end
 
     parent() {
         require(enter_driver().ok());

@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/lasting.hpp"
 #include "surface/fixture.hpp"
 #include "surface/process_cases.hpp"
 
@@ -36,8 +37,8 @@ int code_of(F&& f) {
 // Everything pending is abandoned without a call into the library: the destructor tells.
 // Writes how long that took.
 int sticky_error_abandons() {
-    fate& gated = *new fate;
-    stream& s = *new stream;
+    fate& gated = lasting<fate>();
+    stream& s = lasting<stream>();
     const std::array<std::byte, 16> bytes{};
     hostlaunch_embedded_set_manual(1);
     for (int i = 0; i < 10; ++i)
@@ -61,13 +62,13 @@ int sticky_error_abandons() {
 
 // A function that runs when its context fails ends as it would have; later calls get the error.
 int sticky_error_is_reported() {
-    stream& s = *new stream;
+    stream& s = lasting<stream>();
     fate running;
     fate refused;
     blocker first;
     host_launch(s, [&first, w = watched(running)] { first(); });
     first.wait_until_running();
-    event& e = *new event(s.record());
+    event& e = lasting<event>(s.record());
     hostlaunch_embedded_sticky_error(fault);
     if (code_of([&] { s.sync(); }) != fault) return fail("sync");
     if (code_of([&] { e.sync(); }) != fault) return fail("event sync");
@@ -101,18 +102,15 @@ int check_forked_child() {
 
 // The child exits through all destructors; the parent's launches run once, in the parent.
 int fork_with_launches_pending() {
-    fate& f = *new fate;
-    blocker& first = *new blocker;
+    fate& f = lasting<fate>();
+    blocker& first = lasting<blocker>();
     forked_stream.emplace();
     host_launch(*forked_stream, std::ref(first));
     first.wait_until_running();
     for (int i = 0; i < 10; ++i)
         host_launch(*forked_stream, watched(f));
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(40);
-        std::exit(check_forked_child() == 0 ? 7 : 1);
-    }
+    const pid_t child = fork_with_limit();
+    if (child == 0) std::exit(check_forked_child() == 0 ? 7 : 1);
     int status = 0;
     if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return fail("the child's end");
     if (WEXITSTATUS(status) != 7) return fail("the child");

@@ -4,10 +4,9 @@
 //
 // Functions say what they did with `say`, on stdout. What they refer to is never destroyed, unless
 // its destruction is what the case is about.
-#include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/lasting.hpp"
 #include "core/waiting.hpp"
 #include "driver/abi.hpp"
 #include "embedded/control.hpp"
@@ -37,10 +37,6 @@ void say(const char* what) {
     if (write(STDOUT_FILENO, what, std::strlen(what)) < 0) _exit(99);
 }
 
-stream& lasting_stream() {
-    return *new stream;
-}
-
 struct says_when_destroyed {
     bool mine = true;
     says_when_destroyed() = default;
@@ -53,7 +49,7 @@ struct says_when_destroyed {
 };
 
 int return_with_functions_pending() {
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     hostlaunch_embedded_set_manual(1);
     for (int i = 0; i < 100; ++i)
         host_launch(s, [] { say("ran "); });
@@ -61,7 +57,7 @@ int return_with_functions_pending() {
 }
 
 int return_with_callables_pending() {
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     hostlaunch_embedded_set_manual(1);
     for (int i = 0; i < 10; ++i)
         host_launch(s, says_when_destroyed());
@@ -69,8 +65,8 @@ int return_with_callables_pending() {
 }
 
 int return_with_a_function_running() {
-    stream& s = lasting_stream();
-    auto& first = *new blocker;
+    stream& s = lasting<stream>();
+    auto& first = lasting<blocker>();
     host_launch(s, [] {
         say("began ");
         nap(300);
@@ -84,8 +80,8 @@ int return_with_a_function_running() {
 }
 
 int return_with_an_endless_function() {
-    stream& s = lasting_stream();
-    std::atomic<bool>& began = *new std::atomic<bool>{false};
+    stream& s = lasting<stream>();
+    std::atomic<bool>& began = lasting<std::atomic<bool>>(false);
     host_launch(s, [&began] {
         began = true;
         for (;;)
@@ -99,7 +95,7 @@ int return_with_an_endless_function() {
 
 // A launching thread waits inside the driver for room in its queue.
 int return_with_a_launch_blocked() {
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     hostlaunch_embedded_set_manual(1);
     hostlaunch_embedded_set_launch(hostlaunch_embedded_launch_bounded, 1);
     host_launch(s, [] { say("ran "); });
@@ -131,7 +127,7 @@ int return_through_destructors() {
 
 // Main waits in the driver meanwhile, or is told that the process exits.
 int exit_inside_a_callable() {
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     host_launch(s, [] { std::exit(5); });
     try {
         s.sync();
@@ -143,7 +139,7 @@ int exit_inside_a_callable() {
 }
 
 int exit_inside_a_borrowed_callable() {
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     auto exits = [] { std::exit(5); };
     host_launch(s, std::ref(exits));
     nap(60'000);
@@ -151,7 +147,7 @@ int exit_inside_a_borrowed_callable() {
 }
 
 int exit_inside_an_as_is_function() {
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     host_launch(s, +[](void*) { std::exit(5); }, nullptr);
     nap(60'000);
     return 9;
@@ -159,7 +155,7 @@ int exit_inside_an_as_is_function() {
 
 int exit_inside_a_callable_with_others_pending() {
     static std::optional<stream> s;
-    auto& first = *new blocker;
+    auto& first = lasting<blocker>();
     s.emplace();
     host_launch(*s, std::ref(first));
     host_launch(*s, [] { std::exit(5); });
@@ -180,14 +176,14 @@ int exit_inside_the_destructor_of_a_callable() {
         }
         void operator()() const {}
     };
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     host_launch(s, exits_at_its_end());
     nap(60'000);
     return 9;
 }
 
 int exit_while_threads_launch() {
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     for (int t = 0; t < 3; ++t) {
         std::thread([&s] {
             try {
@@ -208,7 +204,7 @@ int exit_while_threads_launch() {
 }
 
 int exit_while_functions_throw() {
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     set_unhandled_exception_handler([](std::exception_ptr) noexcept {});
     for (int i = 0; i < 2000; ++i)
         host_launch(s, [] { throw 1; });
@@ -216,8 +212,8 @@ int exit_while_functions_throw() {
 }
 
 int quick_exit_with_functions_pending_and_running() {
-    stream& s = lasting_stream();
-    auto& first = *new blocker;
+    stream& s = lasting<stream>();
+    auto& first = lasting<blocker>();
     host_launch(s, std::ref(first));
     first.wait_until_running();
     for (int i = 0; i < 10; ++i)
@@ -226,15 +222,15 @@ int quick_exit_with_functions_pending_and_running() {
 }
 
 int underscore_exit_with_functions_running() {
-    stream& s = lasting_stream();
-    auto& first = *new blocker;
+    stream& s = lasting<stream>();
+    auto& first = lasting<blocker>();
     host_launch(s, std::ref(first));
     first.wait_until_running();
     _exit(4);
 }
 
 int exit_from_a_thread_that_is_not_main() {
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     std::thread([&s] {
         for (int i = 0; i < 10; ++i)
             host_launch(s, [] { nap(5); });
@@ -272,7 +268,7 @@ int counts_after_exit_began() {
             say(e.code() == static_cast<int>(misuse::exiting) ? "refused " : "another error ");
         }
     });
-    stream& s = lasting_stream();
+    stream& s = lasting<stream>();
     hostlaunch_embedded_set_manual(1);
     for (int i = 0; i < 8; ++i)
         host_launch(s, [] {});

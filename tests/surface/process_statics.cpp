@@ -2,12 +2,13 @@
 // Objects that are destroyed when the process exits, before and after the library's own handler.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "core/waiting.hpp"
+#include "core/lasting.hpp"
 #include "embedded/control.hpp"
 #include "hostlaunch/hostlaunch.hpp"
 #include "surface/process_cases.hpp"
@@ -67,13 +68,13 @@ struct launches_when_destroyed {
 launches_when_destroyed early_launcher;
 
 int launch_in_a_destructor_after_the_librarys_handler() {
-    early_launcher.on = new stream;
+    early_launcher.on = &lasting<stream>();
     host_launch(*early_launcher.on, [] {});
     return 3;
 }
 
 int launch_in_a_destructor_before_the_librarys_handler() {
-    stream& s = *new stream;
+    stream& s = lasting<stream>();
     static launches_when_destroyed late_launcher;
     late_launcher.on = &s;
     host_launch(s, [p = std::make_unique<int>(1)] {});
