@@ -131,13 +131,11 @@ result cuDevicePrimaryCtxRetain(context* out, device dev) {
 }
 
 result cuDevicePrimaryCtxRelease_v2(device dev) {
-    return enter(
-        entry_id::cuDevicePrimaryCtxRelease_v2, [&] { return release_primary(dev); }, dev);
+    return enter(entry_id::cuDevicePrimaryCtxRelease_v2, [&] { return release_primary(dev); }, dev);
 }
 
 result cuDevicePrimaryCtxReset_v2(device dev) {
-    return enter(
-        entry_id::cuDevicePrimaryCtxReset_v2, [&] { return reset_primary(dev); }, dev);
+    return enter(entry_id::cuDevicePrimaryCtxReset_v2, [&] { return reset_primary(dev); }, dev);
 }
 
 result cuDevicePrimaryCtxGetState(device dev, unsigned* flags, int* active) {
@@ -169,8 +167,7 @@ result cuCtxCreate_v4(context* out, void* params, unsigned flags, device dev) {
 }
 
 result cuCtxDestroy_v2(context ctx) {
-    return enter(
-        entry_id::cuCtxDestroy_v2, [&] { return end_context(ctx); }, ctx);
+    return enter(entry_id::cuCtxDestroy_v2, [&] { return end_context(ctx); }, ctx);
 }
 
 result cuCtxGetCurrent(context* out) {
@@ -242,13 +239,11 @@ result cuCtxPopCurrent_v2(context* out) {
 }
 
 result cuCtxGetDevice(device* out) {
-    return enter(
-        entry_id::cuCtxGetDevice, [&] { return device_of(out, nullptr); }, out);
+    return enter(entry_id::cuCtxGetDevice, [&] { return device_of(out, nullptr); }, out);
 }
 
 result cuCtxGetDevice_v2(device* out, context ctx) {
-    return enter(
-        entry_id::cuCtxGetDevice_v2, [&] { return device_of(out, ctx); }, out, ctx);
+    return enter(entry_id::cuCtxGetDevice_v2, [&] { return device_of(out, ctx); }, out, ctx);
 }
 
 result cuCtxGetApiVersion(context ctx, unsigned* version) {

@@ -119,13 +119,11 @@ result cuDeviceGetAttribute(int* value, int attribute, device dev) {
 }
 
 result cuDeviceGetUuid(void* uuid, device dev) {
-    return enter(
-        entry_id::cuDeviceGetUuid, [&] { return write_uuid(uuid, dev); }, uuid, dev);
+    return enter(entry_id::cuDeviceGetUuid, [&] { return write_uuid(uuid, dev); }, uuid, dev);
 }
 
 result cuDeviceGetUuid_v2(void* uuid, device dev) {
-    return enter(
-        entry_id::cuDeviceGetUuid_v2, [&] { return write_uuid(uuid, dev); }, uuid, dev);
+    return enter(entry_id::cuDeviceGetUuid_v2, [&] { return write_uuid(uuid, dev); }, uuid, dev);
 }
 
 result cuDeviceTotalMem_v2(std::size_t* bytes, device dev) {

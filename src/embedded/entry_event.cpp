@@ -113,18 +113,15 @@ result elapsed(float* milliseconds, event start, event end) {
 }  // namespace
 
 result cuEventCreate(event* out, unsigned flags) {
-    return enter(
-        entry_id::cuEventCreate, [&] { return make_event(out, flags); }, out, flags);
+    return enter(entry_id::cuEventCreate, [&] { return make_event(out, flags); }, out, flags);
 }
 
 result cuEventDestroy_v2(event e) {
-    return enter(
-        entry_id::cuEventDestroy_v2, [&] { return end_event(e); }, e);
+    return enter(entry_id::cuEventDestroy_v2, [&] { return end_event(e); }, e);
 }
 
 result cuEventRecord(event e, stream s) {
-    return enter(
-        entry_id::cuEventRecord, [&] { return record(e, s, 0); }, e, s);
+    return enter(entry_id::cuEventRecord, [&] { return record(e, s, 0); }, e, s);
 }
 
 result cuEventRecordWithFlags(event e, stream s, unsigned flags) {
@@ -133,13 +130,11 @@ result cuEventRecordWithFlags(event e, stream s, unsigned flags) {
 }
 
 result cuEventQuery(event e) {
-    return enter(
-        entry_id::cuEventQuery, [&] { return query(e); }, e);
+    return enter(entry_id::cuEventQuery, [&] { return query(e); }, e);
 }
 
 result cuEventSynchronize(event e) {
-    return enter(
-        entry_id::cuEventSynchronize, [&] { return synchronize(e); }, e);
+    return enter(entry_id::cuEventSynchronize, [&] { return synchronize(e); }, e);
 }
 
 result cuEventElapsedTime(float* milliseconds, event start, event end) {

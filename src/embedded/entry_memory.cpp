@@ -162,8 +162,7 @@ result cuMemAllocHost_v2(void** out, std::size_t bytes) {
 }
 
 result cuMemFreeHost(void* p) {
-    return enter(
-        entry_id::cuMemFreeHost, [&] { return release(p, true); }, p);
+    return enter(entry_id::cuMemFreeHost, [&] { return release(p, true); }, p);
 }
 
 result cuMemHostGetDevicePointer_v2(device_ptr* out, void* p, unsigned flags) {

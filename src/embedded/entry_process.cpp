@@ -22,7 +22,7 @@ constexpr error_text errors[] = {
 #undef HL_ERROR
 };
 
-result look_up(result error, const char** out, const char* error_text::*member) {
+result look_up(result error, const char** out, const char* error_text::* member) {
     if (out == nullptr) {
         return error_invalid_value;
     }
@@ -77,8 +77,7 @@ result get_proc_address(const char* symbol, void** function, int version, std::u
 }  // namespace
 
 result cuInit(unsigned flags) {
-    return enter(
-        entry_id::cuInit, [&] { return initialize(flags); }, flags);
+    return enter(entry_id::cuInit, [&] { return initialize(flags); }, flags);
 }
 
 result cuDriverGetVersion(int* version) {

@@ -104,8 +104,7 @@ result wait_for_event_in_stream(stream s, event e, unsigned flags) {
 }  // namespace
 
 result cuStreamCreate(stream* out, unsigned flags) {
-    return enter(
-        entry_id::cuStreamCreate, [&] { return make_stream(out, flags, 0); }, out, flags);
+    return enter(entry_id::cuStreamCreate, [&] { return make_stream(out, flags, 0); }, out, flags);
 }
 
 result cuStreamCreateWithPriority(stream* out, unsigned flags, int priority) {
@@ -115,24 +114,20 @@ result cuStreamCreateWithPriority(stream* out, unsigned flags, int priority) {
 }
 
 result cuStreamDestroy_v2(stream s) {
-    return enter(
-        entry_id::cuStreamDestroy_v2, [&] { return end_stream(s); }, s);
+    return enter(entry_id::cuStreamDestroy_v2, [&] { return end_stream(s); }, s);
 }
 
 result cuStreamSynchronize(stream s) {
-    return enter(
-        entry_id::cuStreamSynchronize, [&] { return synchronize(s); }, s);
+    return enter(entry_id::cuStreamSynchronize, [&] { return synchronize(s); }, s);
 }
 
 result cuStreamQuery(stream s) {
-    return enter(
-        entry_id::cuStreamQuery, [&] { return query(s); }, s);
+    return enter(entry_id::cuStreamQuery, [&] { return query(s); }, s);
 }
 
 result cuStreamGetCtx(stream s, context* out) {
     const auto read = [](const stream_state& found) { return found.ctx->handle; };
-    return enter(
-        entry_id::cuStreamGetCtx, [&] { return read_from_stream(s, out, read); }, s, out);
+    return enter(entry_id::cuStreamGetCtx, [&] { return read_from_stream(s, out, read); }, s, out);
 }
 
 result cuStreamGetCtx_v2(stream s, context* out, void** green) {
@@ -148,8 +143,7 @@ result cuStreamGetCtx_v2(stream s, context* out, void** green) {
 
 result cuStreamGetId(stream s, unsigned long long* id) {
     const auto read = [](const stream_state& found) { return found.id; };
-    return enter(
-        entry_id::cuStreamGetId, [&] { return read_from_stream(s, id, read); }, s, id);
+    return enter(entry_id::cuStreamGetId, [&] { return read_from_stream(s, id, read); }, s, id);
 }
 
 result cuStreamGetFlags(stream s, unsigned* flags) {

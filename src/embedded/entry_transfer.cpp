@@ -57,7 +57,8 @@ bool is_on_host(const void* begin) {
     return found == nullptr || found->on_host;
 }
 
-// A copy from host to host is made by the caller, as on a GPU: once its turn in the stream has come.
+// A copy from host to host is made by the caller, as on a GPU: once its turn in the stream has
+// come.
 result copy_async(void* dst, place dst_place, const void* src, place src_place, std::size_t bytes,
                   stream s) {
     lock held(the_driver().mutex);
@@ -69,7 +70,8 @@ result copy_async(void* dst, place dst_place, const void* src, place src_place, 
     if (bytes != 0 && !(is_range(dst, bytes, dst_place) && is_range(src, bytes, src_place))) {
         return error_invalid_value;
     }
-    const bool waits = bytes != 0 && found->capture == nullptr && is_on_host(dst) && is_on_host(src);
+    const bool waits =
+        bytes != 0 && found->capture == nullptr && is_on_host(dst) && is_on_host(src);
     const result answer = enqueue(held, *found, copy_of(dst, src, bytes, nullptr));
     return answer == success && waits ? wait_for_stream(held, *found) : answer;
 }

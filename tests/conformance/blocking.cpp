@@ -78,7 +78,8 @@ device_ptr address_of(void* memory) {
 }
 
 result copy_within_pinned_memory(props& p) {
-    return api().memcpy_async(address_of(p.host_memory) + 32, address_of(p.host_memory), 32, p.held);
+    return api().memcpy_async(address_of(p.host_memory) + 32, address_of(p.host_memory), 32,
+                              p.held);
 }
 
 result copy_pinned_to_device(props& p) {

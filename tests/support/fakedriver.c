@@ -14,7 +14,9 @@ int cuInit(unsigned flags) {
     return wanted != NULL ? atoi(wanted) : 999;
 }
 
-static int answer(void) { return cuInit(0); }
+static int answer(void) {
+    return cuInit(0);
+}
 
 int cuGetErrorName(int code, const char** name) {
     *name = code == 100 ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR_UNKNOWN";

@@ -69,7 +69,8 @@ void hf_sum(void* user) {
     uint64_t sum = 0;
     memcpy(&size, user, sizeof size);
     const unsigned char* bytes = (const unsigned char*)user + sizeof size;
-    for (uint64_t i = 0; i < size; ++i) sum = sum * 31 + bytes[i];
+    for (uint64_t i = 0; i < size; ++i)
+        sum = sum * 31 + bytes[i];
     seen_pointer = (uintptr_t)user;
     seen_sum = sum;
     hf_count(user);
@@ -135,12 +136,18 @@ void hf_reset(void) {
     memset(seen_bytes, 0, sizeof seen_bytes);
 }
 
-int hf_counter(void) { return __atomic_load_n(&counter, __ATOMIC_ACQUIRE); }
+int hf_counter(void) {
+    return __atomic_load_n(&counter, __ATOMIC_ACQUIRE);
+}
 int hf_wait_count(int wanted, int timeout_ms) {
     return wait_at_least(&counter, wanted, timeout_ms);
 }
-int hf_wait_blocked(int timeout_ms) { return wait_at_least(&block_entered, 1, timeout_ms); }
-void hf_open(void) { __atomic_store_n(&block_open, 1, __ATOMIC_RELEASE); }
+int hf_wait_blocked(int timeout_ms) {
+    return wait_at_least(&block_entered, 1, timeout_ms);
+}
+void hf_open(void) {
+    __atomic_store_n(&block_open, 1, __ATOMIC_RELEASE);
+}
 
 // For a main thread that must not run bytecode: sits in C code until another thread lets it go.
 int hf_sit(int timeout_ms) {
@@ -150,16 +157,31 @@ int hf_sit(int timeout_ms) {
     __atomic_store_n(&sitting, 0, __ATOMIC_RELEASE);
     return told;
 }
-int hf_wait_sitting(int timeout_ms) { return wait_at_least(&sitting, 1, timeout_ms); }
-void hf_let_go(void) { __atomic_store_n(&let_go, 1, __ATOMIC_RELEASE); }
-int hf_attached(void) { return attached; }
-long hf_thread(void) { return thread_id; }
-uintptr_t hf_seen_pointer(void) { return seen_pointer; }
-uint64_t hf_seen_sum(void) { return seen_sum; }
-void hf_seen_bytes(void* out) { memcpy(out, seen_bytes, sizeof seen_bytes); }
+int hf_wait_sitting(int timeout_ms) {
+    return wait_at_least(&sitting, 1, timeout_ms);
+}
+void hf_let_go(void) {
+    __atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);
+}
+int hf_attached(void) {
+    return attached;
+}
+long hf_thread(void) {
+    return thread_id;
+}
+uintptr_t hf_seen_pointer(void) {
+    return seen_pointer;
+}
+uint64_t hf_seen_sum(void) {
+    return seen_sum;
+}
+void hf_seen_bytes(void* out) {
+    memcpy(out, seen_bytes, sizeof seen_bytes);
+}
 int hf_order(uintptr_t* out, int room) {
     const int count = __atomic_load_n(&order_count, __ATOMIC_ACQUIRE);
-    for (int i = 0; i < count && i < room; ++i) out[i] = order[i];
+    for (int i = 0; i < count && i < room; ++i)
+        out[i] = order[i];
     return count;
 }
 
@@ -176,7 +198,8 @@ int hf_fill_pending(void) {
     void* symbol = dlsym(RTLD_DEFAULT, "Py_AddPendingCall");
     memcpy(&add, &symbol, sizeof add);
     int added = 0;
-    while (added < 1000 && add(do_nothing, NULL) == 0) ++added;
+    while (added < 1000 && add(do_nothing, NULL) == 0)
+        ++added;
     return added;
 }
 
