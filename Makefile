@@ -51,7 +51,7 @@ bench: build
 	@scripts/bench.sh
 
 gpu-check:
-	@scripts/gpu_check.sh
+	@scripts/gpu_check.sh $(BUILD)
 
 gpu-bench:
 	@scripts/gpu_bench.sh

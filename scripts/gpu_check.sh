@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The checks that need an NVIDIA GPU: builds the extension for PYTHON (default python3) with what
 # that Python has installed (nanobind, pytest, hypothesis; no downloads), then runs the Python tests
-# and the demo on the real driver and prints a summary. Streams of cuda.core, torch, CuPy and numba-cuda are
-# tried where they are installed.
+# and the demo on the real driver and prints a summary. Streams of cuda.core, torch, CuPy and
+# numba-cuda are tried where they are installed. With a build folder as argument (one made with
+# HOSTLAUNCH_BUILD_TESTS=ON) it runs the conformance suite from there too.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,6 +52,10 @@ check 'python tests' 420 "$python" -m pytest -q -p no:cacheprovider --timeout 60
 check 'exit tests' 300 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/shutdown
 check 'pipeline example' 120 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/examples
 check 'pipeline demo' 60 "$python" examples/pipeline.py
+
+if [ -n "${1:-}" ]; then
+    check 'conformance' 240 scripts/gpu_conformance.sh "$1"
+fi
 
 step 'summary'
 "$python" -c 'import hostlaunch, platform; d = hostlaunch.driver()

@@ -34,9 +34,15 @@ template <class F, class... Args>
     requires detail::launchable<F, Args...>
 void host_launch(stream_ref stream, F&& fn, Args&&... args) {
     using closure = detail::closure<std::decay_t<F>, std::decay_t<Args>...>;
-    detail::reservation place;
-    closure::construct(place.storage(), std::forward<F>(fn), std::forward<Args>(args)...);
-    place.launch(stream, closure::operations);
+    core::record* const record = detail::acquire();
+    try {
+        closure::construct(detail::storage_of(record), std::forward<F>(fn),
+                           std::forward<Args>(args)...);
+    } catch (...) {
+        detail::give_back(record);
+        throw;
+    }
+    detail::launch(record, stream, closure::operations);
 }
 
 // As is: the driver gets this address and this pointer, untracked and not counted. The caller keeps

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -32,13 +33,15 @@ class stream_ref {
     template <std::integral Number>
     stream_ref(Number) = delete;
 
-    CUstream_st* handle() const noexcept { return handle_; }
+    CUstream_st* handle() const noexcept { return owner_ == nullptr ? handle_ : owned_handle(); }
 
     // The owner behind the view, or null. For the library.
     core::stream* owner() const noexcept { return owner_; }
 
   private:
-    CUstream_st* handle_;
+    HOSTLAUNCH_API CUstream_st* owned_handle() const noexcept;
+
+    CUstream_st* handle_;  // null if there is an owner: it knows
     core::stream* owner_ = nullptr;
 };
 
@@ -87,6 +90,8 @@ class HOSTLAUNCH_API stream {
 };
 
 inline stream_ref::stream_ref(const stream& owner) noexcept
-    : handle_(owner.handle()), owner_(owner.impl_.get()) {}
+    : handle_(nullptr), owner_(owner.impl_.get()) {
+    if (owner_ == nullptr) std::terminate();  // moved from: not to be taken for a default stream
+}
 
 }  // namespace hostlaunch

@@ -12,12 +12,16 @@
 namespace hostlaunch::core {
 
 namespace detail {
-inline constinit closable the_gate;
-}
+// Alone on its cache line: every callback writes it, and every launch reads what lies beside.
+struct alignas(64) lone_gate {
+    closable gate;
+};
+inline constinit lone_gate the_gate;
+}  // namespace detail
 
 // Has no destructor to run: driver threads pass it until the process is gone.
 inline closable& gate() noexcept {
-    return detail::the_gate;
+    return detail::the_gate.gate;
 }
 
 // How long exit waits for functions that are running: HOSTLAUNCH_EXIT_TIMEOUT in seconds, from 0 to

@@ -18,6 +18,13 @@ status make_event(abi::context context, abi::event* out) noexcept {
 
 }  // namespace
 
+status fill_context(abi::stream stream, record& r) noexcept {
+    stream_target unknown{stream, nullptr, -1};
+    const status s = ask_context(unknown);
+    r.context.store(unknown.context, std::memory_order_relaxed);
+    return s;
+}
+
 void detail::accepted_in_passing(record& r, std::uint64_t generation) noexcept {
     housekeeper::wake_if_idle();
     if (exiting()) drop_late(r, generation);
@@ -43,20 +50,22 @@ status launch_as_is(stream_target target, record& r, record_kind kind, abi::host
         keep_context(target.context);
         if (const status s = make_event(target.context, &event); !s.ok()) return s;
     }
-    const std::uint64_t generation = r.generation();
+    const std::uint64_t free_word = r.word.load(std::memory_order_relaxed);
     r.stream.store(target.handle, std::memory_order_relaxed);
     r.event.store(event, std::memory_order_relaxed);
-    detail::fill(r, generation, target.context, kind);
+    r.context.store(target.context, std::memory_order_relaxed);
+    r.kind.store(kind, std::memory_order_relaxed);
+    detail::fill(r, free_word);
     const int refused = api().launch_host_func(target.handle, fn, user_data);
 
     const relaxed_capture mode;
     if (refused != abi::success) {
-        r.move(generation, state::launching, state::free);
+        r.move_on(free_word, state::launching, state::free);
         api().event_destroy(event);
         return {refused, "cuLaunchHostFunc"};
     }
     const int untracked = api().event_record(event, target.handle);
-    detail::accepted(r, generation);
+    detail::accepted(r, free_word);
     if (untracked == abi::success) {
         as_is::track(r);
         return {};

@@ -7,6 +7,7 @@
 
 #include "core/context.hpp"
 #include "core/housekeeper.hpp"
+#include "core/objects.hpp"
 #include "core/outcomes.hpp"
 #include "core/process.hpp"
 #include "core/record.hpp"
@@ -16,27 +17,43 @@ namespace hostlaunch::core {
 namespace detail {
 
 // What the housekeeper must know of a launch; publishes the payload.
-inline void fill(record& r, std::uint64_t generation, abi::context context,
-                 record_kind kind) noexcept {
-    r.context.store(context, std::memory_order_relaxed);
-    r.kind.store(kind, std::memory_order_relaxed);
+inline void fill(record& r, std::uint64_t free_word) noexcept {
     r.launched_at.store(housekeeper::coarse_now(), std::memory_order_relaxed);
-    r.word.store(record::make_word(generation, state::launching), std::memory_order_release);
+    r.word.store(free_word + record::make_word(0, state::launching), std::memory_order_release);
 }
 
 // Wakes the housekeeper, or drops a launch that came after exit had begun.
 void accepted_in_passing(record& r, std::uint64_t generation) noexcept;
 
 // The record may have been claimed, ended and reused meanwhile; then no move applies.
-inline void accepted(record& r, std::uint64_t generation) noexcept {
+inline void accepted(record& r, std::uint64_t free_word) noexcept {
     count_accepted();
-    r.move(generation, state::launching, state::pending);
+    r.move_on(free_word, state::launching, state::pending);
     // The housekeeper sets its bit, then looks at the count; exit sets its bit, then sweeps. We
     // count and move to pending, then read both bits: one of two sees the other.
-    if (has(housekeeper_sleeps | exiting_bit)) accepted_in_passing(r, generation);
+    if (has(housekeeper_sleeps | exiting_bit))
+        accepted_in_passing(r, record::generation_of(free_word));
 }
 
 }  // namespace detail
+
+// Hands trampoline(token of r) to the driver. requires: the checks passed, r.context is filled.
+[[gnu::always_inline]] inline status hand_over(abi::stream stream, record& r,
+                                               abi::host_fn trampoline) noexcept {
+    const std::uint64_t free_word = r.word.load(std::memory_order_relaxed);
+    detail::fill(r, free_word);
+    const int code = driver_library::api().launch_host_func(
+        stream, trampoline, reinterpret_cast<void*>(r.token_from(free_word)));
+    // A refused launch is withdrawn. Should the driver have called all the same, it did accept.
+    if (code != abi::success && r.move_on(free_word, state::launching, state::free)) [[unlikely]] {
+        return {code, "cuLaunchHostFunc"};
+    }
+    detail::accepted(r, free_word);
+    return {};
+}
+
+// Fills r.context. requires: the stream's capture was checked.
+status fill_context(abi::stream stream, record& r) noexcept;
 
 // Enqueues trampoline(token of r) on the stream, whose context may be null if it is not known. On
 // failure nothing reached the driver, or it refused, and r with its payload is the caller's as
@@ -44,22 +61,27 @@ inline void accepted(record& r, std::uint64_t generation) noexcept {
 // inline.
 [[gnu::always_inline]] inline status launch_gated(abi::stream stream, abi::context context,
                                                   record& r, abi::host_fn trampoline) noexcept {
-    if (const status s = check_capture(stream); !s.ok()) return s;
-    if (context == nullptr) {
-        stream_target unknown{stream, nullptr, -1};
-        if (const status s = ask_context(unknown); !s.ok()) return s;
-        context = unknown.context;
+    r.context.store(context, std::memory_order_relaxed);
+    if (const status s = check_capture(stream); !s.ok()) [[unlikely]]
+        return s;
+    if (r.context.load(std::memory_order_relaxed) == nullptr) {
+        if (const status s = fill_context(stream, r); !s.ok()) [[unlikely]]
+            return s;
     }
-    const std::uint64_t generation = r.generation();
-    detail::fill(r, generation, context, record_kind::gated);
-    const int code = driver_library::api().launch_host_func(
-        stream, trampoline, reinterpret_cast<void*>(r.make_token(generation)));
-    // A refused launch is withdrawn. Should the driver have called all the same, it did accept.
-    if (code != abi::success && r.move(generation, state::launching, state::free)) {
-        return {code, "cuLaunchHostFunc"};
+    return hand_over(stream, r, trampoline);
+}
+
+// The same on a stream of ours that is in use. It looks the handle up twice, which is cheaper than
+// to keep it.
+[[gnu::always_inline]] inline status launch_gated_on(const core::stream& owner, record& r,
+                                                     abi::host_fn trampoline) noexcept {
+    r.context.store(owner.context(), std::memory_order_relaxed);
+    if (const status s = check_capture(owner.raw()); !s.ok()) [[unlikely]]
+        return s;
+    if (owner.context() == nullptr) [[unlikely]] {
+        if (const status s = fill_context(owner.raw(), r); !s.ok()) return s;
     }
-    detail::accepted(r, generation);
-    return {};
+    return hand_over(owner.raw(), r, trampoline);
 }
 
 // The same for a stream as its carrier names it: on a default stream of a named device, in that

@@ -98,7 +98,7 @@ bool finish(record& r, state outcome) noexcept {
     return end_and_push(r, r.generation(), state::running, outcome);
 }
 
-bool finish_in_place(record& r, state outcome) noexcept {
+bool finish_in_place_slowly(record& r, state outcome) noexcept {
     if (!r.move(r.generation(), state::running, outcome)) return false;
     counter_of(outcome).fetch_add(1, std::memory_order_relaxed);
     record_pool::instance().recycle(r);

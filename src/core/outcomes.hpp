@@ -38,7 +38,14 @@ inline void count_accepted() noexcept {
 bool finish(record& r, state outcome) noexcept;
 
 // As finish for a payload that needs no destruction: gives the record back at once.
-bool finish_in_place(record& r, state outcome) noexcept;
+bool finish_in_place_slowly(record& r, state outcome) noexcept;
+inline bool finish_in_place(record& r, state outcome) noexcept {
+    const auto count = [outcome]() noexcept {
+        (outcome == state::ran ? detail::count.ran : detail::count.raised)
+            .fetch_add(1, std::memory_order_relaxed);
+    };
+    return record_pool::instance().recycle_running(r, count) || finish_in_place_slowly(r, outcome);
+}
 
 // Ends an as-is record: ran (pushed for release) or abandoned (kept).
 void finish_as_is(record& r, state outcome) noexcept;

@@ -8,15 +8,14 @@ namespace hostlaunch::core {
 
 record* record_pool::acquire_grown() noexcept {
     while (grow()) {
-        if (record* r = pop()) return r;
+        if (record* r = pop_or([]() noexcept -> record* { return nullptr; })) return r;
     }
     return nullptr;
 }
 
 bool record_pool::grow() noexcept {
     const std::lock_guard lock(growing_);
-    if ((free_.load(std::memory_order_acquire) & link_mask) != 0)
-        return true;  // another thread grew
+    if (free_.load(std::memory_order_acquire) != 0) return true;  // another thread grew
     const std::uint32_t first = size_.load(std::memory_order_relaxed);
     if (first == max_records) return false;
     auto* chunk = new (std::nothrow) record[chunk_records];
@@ -27,7 +26,7 @@ bool record_pool::grow() noexcept {
         chunk[i].index = first + i;
         // Generations start at 1, so that no token is a null pointer.
         chunk[i].word.store(record::make_word(1, state::free), std::memory_order_relaxed);
-        push(chunk[i]);
+        push(chunk[i], 1);
     }
     return true;
 }

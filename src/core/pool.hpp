@@ -4,7 +4,7 @@
 // Memory follows the peak of records in use and is never given back or unmapped, since the driver
 // may call with an old token at any time. acquire, claim and recycle are lock-free and allocate
 // nothing unless the pool must grow; growth holds a mutex of its own and calls nothing foreign.
-// The free list is a Treiber stack of indices with a tag against the ABA problem.
+// The free list is a Treiber stack; its links carry generations against the ABA problem.
 #pragma once
 
 #include <array>
@@ -26,8 +26,23 @@ class record_pool {
 
     // A record in state free that the caller owns; null if memory or indices run out.
     record* acquire() noexcept {
-        record* r = pop();
-        return r != nullptr ? r : acquire_grown();
+        return pop_or([this]() noexcept { return acquire_grown(); });
+    }
+
+    // As acquire, but what otherwise() returns if the pool must grow: for callers that want that
+    // off their ordinary course.
+    template <class Otherwise>
+    [[gnu::always_inline]] record* pop_or(Otherwise otherwise) {
+        std::uint64_t head = free_.load(std::memory_order_acquire);
+        for (;;) {
+            if (head == 0) [[unlikely]]
+                return otherwise();
+            record& r = at(static_cast<std::uint32_t>(head) - 1);
+            const std::uint64_t next = r.next.load(std::memory_order_relaxed);
+            if (free_.compare_exchange_weak(head, next, std::memory_order_acquire)) [[likely]] {
+                return &r;
+            }
+        }
     }
 
     // Takes a record for running, on the driver's thread. Null if the token's launch has ended,
@@ -50,8 +65,24 @@ class record_pool {
         const std::uint64_t generation = r.generation();
         const bool spent = generation == record::last_generation;  // its tokens would repeat
         const std::uint64_t next = spent ? generation : generation + 1;
+        r.kind.store(record_kind::gated, std::memory_order_relaxed);
         r.word.store(record::make_word(next, state::free), std::memory_order_release);
-        if (!spent) push(r);
+        if (!spent) push(r, next);
+    }
+
+    // Moves a running record whose payload needs no destruction straight back to the free ones.
+    // False if it is not running any more, or its generations are used up: then nothing was done.
+    template <class Between>
+    [[gnu::always_inline]] bool recycle_running(record& r, Between between) noexcept {
+        std::uint64_t running = r.word.load(std::memory_order_relaxed);
+        const std::uint64_t next = record::generation_of(running) + 1;
+        if (record::state_of(running) != state::running || next > record::last_generation ||
+            !r.word.compare_exchange_strong(running, record::make_word(next, state::free))) {
+            return false;
+        }
+        between();
+        push(r, next);
+        return true;
     }
 
     std::uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
@@ -60,40 +91,28 @@ class record_pool {
         return chunk[index % chunk_records];
     }
 
+    // Grows the pool and takes a record.
+    record* acquire_grown() noexcept;
+
   private:
     static constexpr unsigned link_bits = 32;
-    static constexpr std::uint64_t link_mask = (std::uint64_t{1} << link_bits) - 1;
 
-    record* pop() noexcept {
-        std::uint64_t head = free_.load(std::memory_order_acquire);
-        while ((head & link_mask) != 0) {
-            record& r = at(static_cast<std::uint32_t>(head & link_mask) - 1);
-            const std::uint64_t next = r.next.load(std::memory_order_relaxed);
-            const std::uint64_t tag = (head >> link_bits) + 1;
-            if (free_.compare_exchange_weak(head, tag << link_bits | next,
-                                            std::memory_order_acquire)) {
-                return &r;
-            }
-        }
-        return nullptr;
-    }
-
-    void push(record& r) noexcept {
+    // A link holds index + 1 and, above it, the generation that the record had when it was pushed:
+    // no link is ever made twice, so a head that is unchanged stands for an unchanged list.
+    void push(record& r, std::uint64_t generation) noexcept {
+        const std::uint64_t link = generation << link_bits | (r.index + 1);
         std::uint64_t head = free_.load(std::memory_order_relaxed);
-        std::uint64_t changed = 0;
         do {
-            r.next.store(static_cast<std::uint32_t>(head & link_mask), std::memory_order_relaxed);
-            changed = ((head >> link_bits) + 1) << link_bits | (r.index + 1);
-        } while (!free_.compare_exchange_weak(head, changed, std::memory_order_release,
+            r.next.store(head, std::memory_order_relaxed);
+        } while (!free_.compare_exchange_weak(head, link, std::memory_order_release,
                                               std::memory_order_relaxed));
     }
 
-    record* acquire_grown() noexcept;
     bool grow() noexcept;
 
-    // index + 1 of the first free record in the low bits, a tag that changes with every change
-    // above (pop reads `next` of a record that another thread may have taken: the tag then
-    // differs). Release in push, acquire in pop.
+    // The link to the first free record, 0 if there is none. Taking it reads `next` of a record
+    // that another thread may have taken meanwhile: the head is then another link, and the exchange
+    // fails. Release in push, acquire in pop_or.
     alignas(64) std::atomic<std::uint64_t> free_{0};
     alignas(64) std::atomic<std::uint32_t> size_{0};  // release in grow, acquire in readers
     std::mutex growing_;

@@ -76,9 +76,11 @@ status may_enter() noexcept;
 
 // As enter_driver, and refused once exit has begun. The ordinary course is two loads.
 status enter_for_launch_slowly();
+inline bool ordinary_course() noexcept {
+    return !detail::has(detail::refusing) && detail::host_function_depth == 0;
+}
 inline status enter_for_launch() {
-    const bool ordinary = !detail::has(detail::refusing) && detail::host_function_depth == 0;
-    return ordinary ? status{} : enter_for_launch_slowly();
+    return ordinary_course() ? status{} : enter_for_launch_slowly();
 }
 
 // Runs `handler` in every forked child, after forked() tells what it is (async-signal context: only

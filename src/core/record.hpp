@@ -63,12 +63,12 @@ struct alignas(128) record {
     // plain stores release, loads acquire: they publish the fields below and the payload from the
     // launching thread to the driver's thread and from there to the releaser.
     std::atomic<std::uint64_t> word{0};
-    std::atomic<std::uint32_t> next{0};  // index + 1 of the next record in the list it is in
-    std::uint32_t index = 0;
+    std::atomic<std::uint64_t> next{0};  // the link to the next record in the list it is in
     // Written before `word` becomes launching, read by the housekeeper, which checks `word` after.
     std::atomic<abi::context> context{nullptr};
     std::atomic<abi::stream> stream{nullptr};
-    std::atomic<abi::event> event{nullptr};     // behind an as-is launch
+    std::atomic<abi::event> event{nullptr};  // behind an as-is launch
+    std::uint32_t index = 0;
     std::atomic<std::uint32_t> launched_at{0};  // coarse milliseconds, see housekeeper.hpp
     std::atomic<record_kind> kind{record_kind::gated};
     // How the C++ surface runs and destroys the payload; null where Python owns it. Written by the
@@ -86,11 +86,21 @@ struct alignas(128) record {
     token make_token(std::uint64_t generation) const noexcept {
         return generation << index_bits | index;
     }
+    // The same from the word of a free record, whose low byte is zero.
+    token token_from(std::uint64_t free_word) const noexcept {
+        return free_word << (index_bits - state_bits) | index;
+    }
 
     // Moves from one state to another within a generation; false if it is in another state.
     bool move(std::uint64_t generation, state from, state to) noexcept {
         std::uint64_t expected = make_word(generation, from);
         return word.compare_exchange_strong(expected, make_word(generation, to));
+    }
+
+    // As move, for who knows the word that the record had when it was free.
+    bool move_on(std::uint64_t free_word, state from, state to) noexcept {
+        std::uint64_t expected = free_word + make_word(0, from);
+        return word.compare_exchange_strong(expected, free_word + make_word(0, to));
     }
 
     std::uint64_t generation() const noexcept {

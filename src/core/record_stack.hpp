@@ -29,7 +29,7 @@ class record_stack {
         std::uint32_t link = reverse(head_.exchange(0));
         while (link != 0) {
             record& r = record_pool::instance().at(link - 1);
-            link = r.next.load(std::memory_order_relaxed);
+            link = static_cast<std::uint32_t>(r.next.load(std::memory_order_relaxed));
             use(r);
         }
     }
@@ -42,7 +42,7 @@ class record_stack {
         std::uint32_t reversed = 0;
         while (link != 0) {
             record& r = record_pool::instance().at(link - 1);
-            const std::uint32_t next = r.next.load(std::memory_order_relaxed);
+            const auto next = static_cast<std::uint32_t>(r.next.load(std::memory_order_relaxed));
             r.next.store(reversed, std::memory_order_relaxed);
             reversed = link;
             link = next;

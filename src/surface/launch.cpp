@@ -4,6 +4,7 @@
 
 #include <cxxabi.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -89,35 +90,65 @@ namespace detail {
 static_assert(sizeof(core::record::payload) == storage_bytes);
 static_assert(alignof(core::record) >= storage_alignment);
 
-reservation::reservation() : record_(core::record_pool::instance().acquire()), storage_(nullptr) {
-    if (record_ == nullptr) throw std::bad_alloc();
-    storage_ = record_->payload;
+namespace {
+
+// What a launch does when it did not happen.
+[[noreturn, gnu::noinline, gnu::cold]] void give_up(record& r, core::status s) {
+    if (r.operations->destroy != nullptr) r.operations->destroy(r.payload);
+    core::record_pool::instance().recycle(r);
+    core::throw_error(s, attempted);
 }
 
-reservation::~reservation() {
-    if (record_ != nullptr) core::record_pool::instance().recycle(*record_);
-}
-
-[[gnu::always_inline]] inline core::status reservation::try_launch(stream_ref stream) {
-    if (const core::status s = core::enter_for_launch(); !s.ok()) return s;
-    core::stream* owner = stream.owner();
-    if (owner == nullptr) {
-        return core::launch_gated(raw(stream), nullptr, *record_, &hostlaunch_call);
-    }
-    const core::handle::use use(owner->guard());
-    return use ? core::launch_gated(owner->raw(), owner->context(), *record_, &hostlaunch_call)
-               : core::refuse(misuse::closed);
-}
-
-void reservation::launch(stream_ref stream, const closure_operations& operations) {
-    record_->operations = &operations;
+// Loads the driver if need be.
+[[gnu::noinline, gnu::cold]] void enter_slowly(record& r) {
+    core::status s;
     try {
-        core::throw_if_failed(try_launch(stream), attempted);
+        s = core::enter_for_launch_slowly();
     } catch (...) {
-        if (operations.destroy != nullptr) operations.destroy(storage_);
+        if (r.operations->destroy != nullptr) r.operations->destroy(r.payload);
+        core::record_pool::instance().recycle(r);
         throw;
     }
-    record_ = nullptr;
+    if (!s.ok()) give_up(r, s);
+}
+
+}  // namespace
+
+[[gnu::noinline, gnu::cold]] core::record* acquire_grown() {
+    record* r = core::record_pool::instance().acquire_grown();
+    if (r == nullptr) throw std::bad_alloc();
+    return r;
+}
+
+core::record* acquire() {
+    return core::record_pool::instance().pop_or(&acquire_grown);
+}
+
+void give_back(core::record* r) noexcept {
+    core::record_pool::instance().recycle(*r);
+}
+
+// Apart, so that neither way saves registers for the other.
+[[gnu::noinline]] void launch_foreign(core::record& r, abi::stream stream) {
+    if (!core::ordinary_course()) [[unlikely]]
+        enter_slowly(r);
+    const core::status s = core::launch_gated(stream, nullptr, r, &hostlaunch_call);
+    if (!s.ok()) [[unlikely]]
+        give_up(r, s);
+}
+
+void launch(core::record* r, stream_ref stream, const closure_operations& operations) {
+    r->operations = &operations;
+    core::stream* owner = stream.owner();
+    if (owner == nullptr) return launch_foreign(*r, raw(stream));
+    if (!core::ordinary_course()) [[unlikely]]
+        enter_slowly(*r);
+    if (!owner->guard().enter()) [[unlikely]]
+        give_up(*r, core::refuse(misuse::closed));
+    const core::status s = core::launch_gated_on(*owner, *r, &hostlaunch_call);
+    owner->guard().leave();
+    if (!s.ok()) [[unlikely]]
+        give_up(*r, s);
 }
 
 void run_borrowed(void (*call)(void*), void* fn) {

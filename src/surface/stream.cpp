@@ -7,6 +7,10 @@
 
 namespace hostlaunch {
 
+CUstream_st* stream_ref::owned_handle() const noexcept {
+    return reinterpret_cast<CUstream_st*>(owner_->raw());
+}
+
 stream::stream(std::unique_ptr<core::stream> made) noexcept : impl_(std::move(made)) {}
 
 stream::stream(const stream_options& options) {

@@ -55,7 +55,7 @@ class core_on_embedded : public testing::Test {
         EXPECT_TRUE(eventually([] {
             core::as_is::poll(false);
             core::release_in_background();
-            return core::outstanding() == 0;
+            return core::outstanding() == 0 && core::read_stats().awaiting_release == 0;
         }));
         live_objects after;
         EXPECT_LE(after.events, before_.events + 4);

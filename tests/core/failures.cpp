@@ -63,7 +63,7 @@ class failures : public test::core_on_embedded {
         ASSERT_TRUE(eventually([] {
             as_is::poll(true);
             release_in_background();
-            return outstanding() == 0;
+            return outstanding() == 0 && read_stats().awaiting_release == 0;
         }));
     }
 
@@ -81,9 +81,11 @@ class failures : public test::core_on_embedded {
         return made;
     }
 
-    // Lets every call of the operation fail in turn. `tolerated`: entries whose failure the
-    // operation must survive. `runs`: how many host functions a success runs.
+    // Lets every call fail in turn that the operation makes each time. `tolerated`: entries whose
+    // failure the operation must survive. `runs`: how many host functions a success runs.
     void fail_each_call(const operation& op, const calls& tolerated = {}, int runs = 0) {
+        EXPECT_TRUE(op().ok());
+        settle();
         const calls made = observe(op);
         EXPECT_FALSE(made.empty());
         for (const auto& [entry, count] : made) {
@@ -109,6 +111,7 @@ class failures : public test::core_on_embedded {
         ASSERT_EQ(hostlaunch_embedded_fail_call(entry.c_str(), nth, injected), 0);
         const status s = op();
         hostlaunch_embedded_reset();
+        restore_capture_mode();
         settle();
         if (survives) {
             EXPECT_TRUE(s.ok());
@@ -131,6 +134,12 @@ class failures : public test::core_on_embedded {
         EXPECT_TRUE(op().ok()) << "the call after the failed one";
         settle();
         EXPECT_EQ(called, runs);
+    }
+
+    // A failed exchange may have been the one that puts the mode back.
+    static void restore_capture_mode() {
+        auto mode = abi::capture_mode::global;
+        EXPECT_EQ(embedded::cuThreadExchangeStreamCaptureMode(&mode), 0);
     }
 
     status gated(stream_target target) {
@@ -182,6 +191,23 @@ TEST_F(failures, of_an_as_is_launch) {
     calls survived = restores;
     survived["cuEventRecord"] = 1;
     fail_each_call([&] { return as_is(target); }, survived, 1);
+}
+
+// What a first launch in a context does besides is not the launch's business.
+// contract: L3
+TEST_F(failures, of_keeping_a_context_do_not_fail_its_first_as_is_launch) {
+    for (const char* entry : {"cuCtxGetDevice", "cuDeviceGet", "cuDevicePrimaryCtxRetain"}) {
+        abi::context fresh = nullptr;
+        ASSERT_EQ(embedded::cuCtxCreate_v2(&fresh, 0, 0), 0);
+        called = 0;
+        ASSERT_EQ(hostlaunch_embedded_fail_call(entry, 1, injected), 0);
+        EXPECT_TRUE(as_is({abi::stream_legacy, nullptr, -1}).ok()) << entry;
+        hostlaunch_embedded_reset();
+        settle();
+        EXPECT_EQ(called, 1);
+        EXPECT_EQ(embedded::cuCtxDestroy_v2(fresh), 0);
+        EXPECT_EQ(embedded::cuCtxSetCurrent(context_), 0);
+    }
 }
 
 // contract: U5

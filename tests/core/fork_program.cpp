@@ -62,6 +62,7 @@ int code_of_child(Body&& body) {
 int check_child(stream& s, buffer& b) {
     const launch_stats before = read_stats();
     const int called_before = called;
+    const int destroyed_before = destroyed;
     if (enter_driver().code != static_cast<int>(misuse::forked)) return fail("entering the driver");
     if (may_block().code != static_cast<int>(misuse::forked)) return fail("blocking");
     const std::uint64_t destroys = hostlaunch_embedded_calls("cuStreamDestroy");
@@ -71,7 +72,9 @@ int check_child(stream& s, buffer& b) {
     if (hostlaunch_embedded_calls("cuStreamDestroy") != destroys) return fail("the close");
     if (has_deferred()) return fail("a deferred destruction");
     if (read_stats().accepted != before.accepted) return fail("the counts");
-    if (called != called_before || destroyed != 0) return fail("a function of the parent's");
+    if (called != called_before || destroyed != destroyed_before) {
+        return fail("a function of the parent's");
+    }
     return 0;
 }
 

@@ -24,6 +24,7 @@ namespace detail {
 
 inline constexpr std::size_t storage_bytes = 64;
 inline constexpr std::size_t storage_alignment = 64;
+inline constexpr std::size_t storage_offset = 64;  // in a record
 
 // What a record needs to know of the closure in it.
 struct closure_operations {
@@ -92,26 +93,20 @@ struct closure {
     static constexpr closure_operations operations{&run, trivial ? nullptr : &destroy};
 };
 
-// A record in the caller's hands: filled, then launched; given back if it was not.
-class HOSTLAUNCH_API reservation {
-  public:
-    reservation();  // std::bad_alloc if there is no memory
-    ~reservation();
-    reservation(const reservation&) = delete;
-    reservation& operator=(const reservation&) = delete;
+// A record that the caller owns; std::bad_alloc if there is no memory.
+HOSTLAUNCH_API core::record* acquire();
 
-    void* storage() noexcept { return storage_; }
+inline void* storage_of(core::record* r) noexcept {
+    return reinterpret_cast<std::byte*>(r) + storage_offset;
+}
 
-    // requires: a closure was constructed in storage(). Destroys it and throws if nothing was
-    // enqueued.
-    void launch(stream_ref stream, const closure_operations& operations);
+// Gives a record back in which nothing was constructed.
+HOSTLAUNCH_API void give_back(core::record* r) noexcept;
 
-  private:
-    core::status try_launch(stream_ref stream);
-
-    core::record* record_;
-    void* storage_;
-};
+// Enqueues the closure in the record, which is no longer the caller's. Destroys it and throws if
+// nothing was enqueued.
+HOSTLAUNCH_API void launch(core::record* r, stream_ref stream,
+                           const closure_operations& operations);
 
 // Calls call(fn) as a host function: exceptions go to the handler, calls into the library are
 // refused.
