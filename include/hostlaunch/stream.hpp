@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 
@@ -38,10 +37,18 @@ class stream_ref {
     // The owner behind the view, or null. For the library.
     core::stream* owner() const noexcept { return owner_; }
 
+    // True for a view of a stream that was moved from, which is refused like a closed one.
+    bool is_empty() const noexcept {
+        return owner_ == nullptr && reinterpret_cast<std::uintptr_t>(handle_) == from_owner;
+    }
+
   private:
     HOSTLAUNCH_API CUstream_st* owned_handle() const noexcept;
 
-    CUstream_st* handle_;  // null if there is an owner: it knows
+    // In place of the handle where a view was made from an owner: that one knows it.
+    static constexpr std::uintptr_t from_owner = ~std::uintptr_t{0};
+
+    CUstream_st* handle_;
     core::stream* owner_ = nullptr;
 };
 
@@ -90,8 +97,6 @@ class HOSTLAUNCH_API stream {
 };
 
 inline stream_ref::stream_ref(const stream& owner) noexcept
-    : handle_(nullptr), owner_(owner.impl_.get()) {
-    if (owner_ == nullptr) std::terminate();  // moved from: not to be taken for a default stream
-}
+    : handle_(reinterpret_cast<CUstream_st*>(from_owner)), owner_(owner.impl_.get()) {}
 
 }  // namespace hostlaunch

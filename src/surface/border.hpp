@@ -16,6 +16,7 @@ inline abi::stream raw(stream_ref stream) noexcept {
 template <class F>
 core::status on_stream(stream_ref stream, F&& f) {
     core::stream* owner = stream.owner();
+    if (stream.is_empty()) return core::refuse(misuse::closed);
     if (owner == nullptr) return f(core::stream_target{raw(stream), nullptr, -1});
     const core::handle::use use(owner->guard());
     return use ? f(owner->target()) : core::refuse(misuse::closed);

@@ -129,10 +129,12 @@ void give_back(core::record* r) noexcept {
 }
 
 // Apart, so that neither way saves registers for the other.
-[[gnu::noinline]] void launch_foreign(core::record& r, abi::stream stream) {
+[[gnu::noinline]] void launch_foreign(core::record& r, stream_ref stream) {
+    if (stream.is_empty()) [[unlikely]]
+        give_up(r, core::refuse(misuse::closed));
     if (!core::ordinary_course()) [[unlikely]]
         enter_slowly(r);
-    const core::status s = core::launch_gated(stream, nullptr, r, &hostlaunch_call);
+    const core::status s = core::launch_gated(raw(stream), nullptr, r, &hostlaunch_call);
     if (!s.ok()) [[unlikely]]
         give_up(r, s);
 }
@@ -140,7 +142,7 @@ void give_back(core::record* r) noexcept {
 void launch(core::record* r, stream_ref stream, const closure_operations& operations) {
     r->operations = &operations;
     core::stream* owner = stream.owner();
-    if (owner == nullptr) return launch_foreign(*r, raw(stream));
+    if (owner == nullptr) return launch_foreign(*r, stream);
     if (!core::ordinary_course()) [[unlikely]]
         enter_slowly(*r);
     if (!owner->guard().enter()) [[unlikely]]
