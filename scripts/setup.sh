@@ -69,7 +69,6 @@ find_missing() {
     has_compiler || missing+=(g++)
     if has_group test; then
         has_header gtest/gtest.h || missing+=(libgtest-dev)
-        has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
     fi
 }
 
