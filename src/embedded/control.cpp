@@ -12,6 +12,8 @@ namespace hostlaunch::embedded {
 
 namespace {
 
+// Without this memory there is no driver: the process may end.
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization)
 knobs* const instance = new knobs;
 
 entry_knobs* find_knobs(const char* entry) {

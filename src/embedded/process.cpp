@@ -99,6 +99,8 @@ driver* make_driver() {
     return made;
 }
 
+// Without this memory there is no driver: the process may end.
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization)
 driver* const instance = make_driver();
 
 [[maybe_unused]] const int fork_handlers =

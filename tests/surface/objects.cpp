@@ -127,6 +127,24 @@ TEST_F(objects, moving_hands_over_and_destroys_what_was_there) {
     EXPECT_EQ(c.handle(), handle);
 }
 
+// contract: S6
+TEST_F(objects, a_stream_that_was_moved_from_is_refused_like_a_closed_one) {
+    stream a;
+    const stream b(std::move(a));
+    buffer memory(16);
+    fate f;
+    auto borrowed = [] {};
+    expect_misuse(misuse::closed, [&] { host_launch(a, watched(f)); });
+    EXPECT_EQ(f.destroyed, 1);
+    expect_misuse(misuse::closed, [&] { host_launch(a, +[](void*) {}, nullptr); });
+    expect_misuse(misuse::closed,
+                  [&] { host_launch(a, +[](void*) {}, std::span<const std::byte>()); });
+    expect_misuse(misuse::closed, [&] { host_launch(a, std::ref(borrowed)); });
+    expect_misuse(misuse::closed, [&] { s_->wait(a); });
+    expect_misuse(misuse::closed, [&] { memory.fill(std::byte{1}, a); });
+    EXPECT_EQ(accepted(), 0u);
+}
+
 TEST_F(objects, an_event_tells_when_the_work_before_it_is_done) {
     blocker first;
     host_launch(*s_, std::ref(first));
