@@ -114,7 +114,7 @@ namespace {
 
 }  // namespace
 
-[[gnu::noinline, gnu::cold]] core::record* acquire_grown() {
+[[gnu::noinline, gnu::cold]] static core::record* acquire_grown() {
     record* r = core::record_pool::instance().acquire_grown();
     if (r == nullptr) throw std::bad_alloc();
     return r;
@@ -129,7 +129,7 @@ void give_back(core::record* r) noexcept {
 }
 
 // Apart, so that neither way saves registers for the other.
-[[gnu::noinline]] void launch_foreign(core::record& r, stream_ref stream) {
+[[gnu::noinline]] static void launch_foreign(core::record& r, stream_ref stream) {
     if (stream.is_empty()) [[unlikely]]
         give_up(r, core::refuse(misuse::closed));
     if (!core::ordinary_course()) [[unlikely]]
