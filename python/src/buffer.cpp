@@ -115,7 +115,12 @@ int get_buffer(PyObject* exporter, Py_buffer* view, int flags) {
         return -1;
     }
     const auto size = static_cast<Py_ssize_t>(memory->size());
-    return PyBuffer_FillInfo(view, exporter, memory->host(), size, 0, flags);
+    if (PyBuffer_FillInfo(view, exporter, memory->host(), size, 0, flags) == 0) return 0;
+    without_gil([memory] {
+        memory->guard().leave();
+        return 0;
+    });
+    return -1;
 }
 
 void release_buffer(PyObject* exporter, Py_buffer*) {

@@ -73,6 +73,12 @@ py_stream stream_from_handle(nb::handle handle) {
     return py_stream(std::make_unique<core::stream>(reinterpret_cast<abi::stream>(value)));
 }
 
+// A Ctrl-C that came during a wait is raised by the wait, not inside some finalizer that is
+// released behind it, where it would be lost.
+void raise_pending_signals() {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 void stream_sync(nb::handle self) {
     const stream_argument stream = stream_from(self, "Stream.sync");
     throw_status(on_stream(stream,
@@ -80,6 +86,7 @@ void stream_sync(nb::handle self) {
                                return core::as_is::settle_after(core::sync_stream(target));
                            }),
                  "Stream.sync");
+    raise_pending_signals();
     release_ended();
 }
 
@@ -140,6 +147,7 @@ int stream_device(py_stream& self) {
 void event_sync(py_event& self) {
     use_object(self, "Event.sync",
                [](core::event& e) { return core::as_is::settle_after(e.sync()); });
+    raise_pending_signals();
     release_ended();
 }
 

@@ -121,7 +121,8 @@ bool refuse_buffer() {
 
 bool take_copy(PyObject* exporter, function_argument& out) {
     Py_buffer view;
-    if (PyObject_GetBuffer(exporter, &view, PyBUF_SIMPLE) != 0) return refuse_buffer();
+    const int failed = in_python([&] { return PyObject_GetBuffer(exporter, &view, PyBUF_SIMPLE); });
+    if (failed != 0) return refuse_buffer();
     const auto bytes = static_cast<std::size_t>(view.len);
     if (bytes != 0) {
         const std::size_t room = (bytes + copy_alignment - 1) / copy_alignment * copy_alignment;

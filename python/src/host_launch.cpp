@@ -77,7 +77,7 @@ bool parse(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, arg
 int truth_of(PyObject* object, PyObject* name) {
     owned value;
     const int found = find_attribute(object, name, value);
-    return found > 0 ? PyObject_IsTrue(value.get()) : found;
+    return found > 0 ? in_python([&] { return PyObject_IsTrue(value.get()); }) : found;
 }
 
 // Contract S1: what the builder does afterwards is its own.
@@ -105,7 +105,8 @@ bool forward_to_builder(const arguments& given) {
     PyObject* stack[] = {given.stream, given.fn, user_data};
     const owned names(PyTuple_Pack(1, name_user_data));
     if (!names) return false;
-    const owned token(PyObject_VectorcallMethod(name_callback, stack, 2, names.get()));
+    const owned token(
+        in_python([&] { return PyObject_VectorcallMethod(name_callback, stack, 2, names.get()); }));
     return static_cast<bool>(token);
 }
 

@@ -83,12 +83,14 @@ extern "C" void hostlaunch_python_thunk(void* token) {
     enter_and_run(token, call_thunk);
 }
 
-void destroy_payload(payload& p) noexcept {
+void destroy_payload(payload& p) {
     std::free(p.copy);
-    Py_XDECREF(p.context);
-    Py_XDECREF(p.result);
-    Py_XDECREF(p.exception);
-    Py_XDECREF(p.fn);
+    in_python([&p] {
+        Py_XDECREF(p.context);
+        Py_XDECREF(p.result);
+        Py_XDECREF(p.exception);
+        Py_XDECREF(p.fn);
+    });
 }
 
 }  // namespace hostlaunch::python

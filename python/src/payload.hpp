@@ -32,6 +32,6 @@ extern "C" void hostlaunch_python_call(void* token);   // calls a Python callabl
 extern "C" void hostlaunch_python_thunk(void* token);  // calls a ctypes thunk that wraps Python
 
 // Drops all that a payload holds. requires: attached, on the main thread or before any launch.
-void destroy_payload(payload& p) noexcept;
+void destroy_payload(payload& p);
 
 }  // namespace hostlaunch::python

@@ -32,13 +32,24 @@ class owned {
     PyObject* object_ = nullptr;
 };
 
+// Runs f, which may run Python code of users. A daemon thread that CPython ends there by forced
+// unwinding parks: the frames above hold references that it may not drop.
+template <class F>
+auto in_python(F&& f) {
+    try {
+        return f();
+    } catch (::abi::__forced_unwind&) {
+        core::park();
+    }
+}
+
 // getattr that tells "missing" from "raised": 1 found, 0 missing (no exception set), -1 raised.
-inline int find_attribute(PyObject* object, PyObject* name, owned& out) noexcept {
+inline int find_attribute(PyObject* object, PyObject* name, owned& out) {
     PyObject* value = nullptr;
 #if PY_VERSION_HEX >= 0x030D0000
-    const int found = PyObject_GetOptionalAttr(object, name, &value);
+    const int found = in_python([&] { return PyObject_GetOptionalAttr(object, name, &value); });
 #else
-    const int found = _PyObject_LookupAttr(object, name, &value);
+    const int found = in_python([&] { return _PyObject_LookupAttr(object, name, &value); });
 #endif
     out = owned(value);
     return found;
@@ -84,13 +95,18 @@ inline void attach_again(PyThreadState* state) {
     }
 }
 
-// Calls f() detached from the interpreter and returns what it returns. f must not throw.
+// Calls f() detached from the interpreter and returns what it returns, or throws what it throws.
 template <class F>
 auto without_gil(F&& f) {
     PyThreadState* state = PyEval_SaveThread();
-    auto value = f();
-    attach_again(state);
-    return value;
+    try {
+        auto value = f();
+        attach_again(state);
+        return value;
+    } catch (...) {
+        attach_again(state);
+        throw;
+    }
 }
 
 }  // namespace hostlaunch::python

@@ -2,6 +2,8 @@
 // Recognises our streams, graph builders and objects with __cuda_stream__, in that order of rules.
 #include "stream_argument.hpp"
 
+#include <climits>
+
 #include "classes.hpp"
 #include "errors.hpp"
 
@@ -77,6 +79,11 @@ bool read_device(PyObject* object, int* out) {
         if (found == 0 || !PyLong_Check(value.get())) continue;
         const long device = PyLong_AsLong(value.get());
         if (device == -1 && PyErr_Occurred() != nullptr) return false;
+        if (device > INT_MAX) {
+            PyErr_Format(PyExc_ValueError, "the stream names a device out of range: %R",
+                         value.get());
+            return false;
+        }
         *out = static_cast<int>(device < 0 ? -1 : device);
         return true;
     }
@@ -95,7 +102,7 @@ bool ask_foreign(PyObject* object, stream_argument& out) {
                      Py_TYPE(object)->tp_name, method.get());
         return false;
     }
-    const owned answer(PyObject_CallNoArgs(method.get()));
+    const owned answer(in_python([&] { return PyObject_CallNoArgs(method.get()); }));
     if (!answer) return false;
     if (!read_answer(object, answer.get(), &out.target.handle)) return false;
     return !core::is_default_stream(out.target.handle) || read_device(object, &out.target.device);
@@ -124,7 +131,8 @@ bool require_open(PyObject* object, const stream_argument& stream, const char* a
     } else {
         owned value;
         const int found = find_attribute(object, name_is_closed, value);
-        const int truth = found > 0 ? PyObject_IsTrue(value.get()) : found;
+        const int truth =
+            found > 0 ? in_python([&] { return PyObject_IsTrue(value.get()); }) : found;
         if (truth < 0) return false;
         closed = truth > 0;
     }

@@ -93,6 +93,7 @@ bool is_context_failure(int code) noexcept {
 
 target_scope::target_scope(stream_target& target) noexcept {
     if (!is_default_stream(target.handle) || target.device < 0) return;
+    const relaxed_capture mode;  // a first retain initialises the device
     status_ = primary_context(target.device, &target.context);
     if (status_.ok()) status_ = make_current(target.context, &former_, &changed_);
 }

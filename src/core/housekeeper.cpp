@@ -118,9 +118,9 @@ bool has_work() noexcept {
     return outstanding() > 0 || release_retry_wanted() || background_release_wanted();
 }
 
-void run() {
+// Looks until it is stopped, then once more: what has run by now ran, and is released.
+void look_until_stopped(life& l) {
     const relaxed_capture mode;
-    life& l = the_life();
     watcher watch;
     milliseconds pause = shortest_pause;
     auto busy_at = steady_clock::now();
@@ -145,8 +145,15 @@ void run() {
         busy_at = steady_clock::now();
     }
     lock.unlock();
-    as_is::poll(true);  // what has run by now ran
-    lock.lock();
+    as_is::poll(true);
+    release_in_background();
+}
+
+// Tells its end last: exit goes on then, and the driver may not be entered any more.
+void run() {
+    life& l = the_life();
+    look_until_stopped(l);
+    const std::lock_guard lock(l.mutex);
     l.running = false;
     l.changed.notify_all();
 }

@@ -4,8 +4,8 @@
 //
 // It starts with the first launch, looks every 1 to 50 ms while launches are outstanding and sleeps
 // without waking otherwise; launches wake it only when it sleeps. It holds no lock across a driver
-// call, never touches a payload, runs in relaxed capture mode with all signals blocked, is stopped
-// at exit and is absent in a forked child.
+// call, touches payloads only where no language surface has set a hook, runs in relaxed capture
+// mode with all signals blocked, is stopped at exit and is absent in a forked child.
 #pragma once
 
 #include <atomic>

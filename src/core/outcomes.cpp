@@ -181,8 +181,7 @@ bool release_in_background() noexcept {
 }
 
 bool background_release_wanted() noexcept {
-    return release_hook.load(std::memory_order_relaxed) == nullptr &&
-           (!ended.empty() || has_deferred());
+    return release_hook.load() == nullptr && (!ended.empty() || has_deferred());
 }
 
 bool take_release_retry() noexcept {

@@ -98,7 +98,8 @@ class record_pool {
     static constexpr unsigned link_bits = 32;
 
     // A link holds index + 1 and, above it, the generation that the record had when it was pushed:
-    // no link is ever made twice, so a head that is unchanged stands for an unchanged list.
+    // no link comes back within 2^32 uses of a record, so a head that is unchanged stands for an
+    // unchanged list.
     void push(record& r, std::uint64_t generation) noexcept {
         const std::uint64_t link = generation << link_bits | (r.index + 1);
         std::uint64_t head = free_.load(std::memory_order_relaxed);

@@ -85,8 +85,8 @@ status enter_driver() {
 }
 
 status may_enter() noexcept {
-    if (in_host_function()) return refuse(misuse::in_host_function);
     if (forked()) return refuse(misuse::forked);
+    if (in_host_function()) return refuse(misuse::in_host_function);
     if (process_ending()) return refuse(misuse::exiting);
     return {};
 }

@@ -39,10 +39,14 @@ inline bool has(unsigned bit) noexcept {
 // Marks the calling thread as running a host function of ours.
 class host_function_scope {
   public:
-    host_function_scope() noexcept { ++detail::host_function_depth; }
-    ~host_function_scope() { --detail::host_function_depth; }
+    host_function_scope() noexcept : former_(detail::host_function_depth++) {}
+    // Restores rather than counts: a fork inside the function sets the depth to zero.
+    ~host_function_scope() { detail::host_function_depth = former_; }
     host_function_scope(const host_function_scope&) = delete;
     host_function_scope& operator=(const host_function_scope&) = delete;
+
+  private:
+    int former_;
 };
 
 inline bool in_host_function() noexcept {

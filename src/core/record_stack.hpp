@@ -20,7 +20,7 @@ class record_stack {
         } while (!head_.compare_exchange_weak(head, r.index + 1));
     }
 
-    bool empty() const noexcept { return head_.load(std::memory_order_relaxed) == 0; }
+    bool empty() const noexcept { return head_.load() == 0; }
 
     // Takes all and calls use(record) for each, in the order in which they were pushed. `use` must
     // recycle or keep the record, and may push to this list.

@@ -82,8 +82,12 @@ attempt initialise(library& out) {
     const result code = out.fn.init(0);
     if (code == abi::error_stub_library) return stub_library(out.path);
     int count = 0;
-    if (code == abi::error_no_device ||
-        (code == abi::success && out.fn.device_get_count(&count) == abi::success && count == 0)) {
+    const int counted = code == abi::success ? out.fn.device_get_count(&count) : code;
+    if (code == abi::success && counted != abi::success) {
+        return failure(counted,
+                       "cuDeviceGetCount of " + out.path + " returned " + std::to_string(counted));
+    }
+    if (code == abi::error_no_device || (code == abi::success && count == 0)) {
         return {attempt::outcome::no_device, abi::error_no_device,
                 out.path + " finds no CUDA device"};
     }

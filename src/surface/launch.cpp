@@ -115,6 +115,8 @@ namespace {
 }  // namespace
 
 [[gnu::noinline, gnu::cold]] static core::record* acquire_grown() {
+    // In a forked child another thread may hold the pool's mutex for ever.
+    if (core::forked()) core::throw_error(core::refuse(misuse::forked), attempted);
     record* r = core::record_pool::instance().acquire_grown();
     if (r == nullptr) throw std::bad_alloc();
     return r;

@@ -78,6 +78,9 @@ class allocating : public on_a_stream {
     int count(Launch&& launch) {
         dl_iterate_phdr(&find_driver, nullptr);
         EXPECT_NE(driver_end, 0u);
+        fate f;  // its end shows that the library's thread has begun, which allocates once
+        host_launch(*s_, watched(f));
+        EXPECT_TRUE(eventually([&f] { return f.destroyed == 1; }));
         repeat(3, launch);
         allocations = 0;
         counting = true;
