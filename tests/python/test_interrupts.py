@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C around the library's waits."""
 
-from support.child import run_python
+from child import run_python
 
 
 def test_an_interrupt_during_a_wait_is_raised_by_it_and_cuts_no_finalizer_short():
