@@ -69,6 +69,7 @@ find_missing() {
     has_compiler || missing+=(g++)
     if has_group test; then
         has_header gtest/gtest.h || missing+=(libgtest-dev)
+        command -v pkg-config >/dev/null || missing+=(pkg-config)
     fi
 }
 

@@ -28,8 +28,9 @@ def test_an_interrupt_during_a_wait_is_raised_by_it_and_cuts_no_finalizer_short(
 
         stream = hostlaunch.Stream()
         hostlaunch.host_launch(stream, Payload())
-        threading.Thread(target=interrupt).start()
+        thread = threading.Thread(target=interrupt)
         try:
+            thread.start()
             stream.sync()
             print("lost")
         except KeyboardInterrupt:
