@@ -179,9 +179,9 @@ TEST_F(failures, of_a_gated_launch_on_a_borrowed_stream) {
 TEST_F(failures, of_a_gated_launch_on_the_default_stream_of_a_named_device) {
     const stream_target target{abi::stream_legacy, nullptr, 0};
     ASSERT_TRUE(gated(target).ok());  // keeps the primary context
-    std::thread([&] {
-        fail_each_call([&] { return gated(target); }, {{"cuCtxSetCurrent", 2}}, 1);
-    }).join();
+    calls survived = restores;
+    survived["cuCtxSetCurrent"] = 2;
+    std::thread([&] { fail_each_call([&] { return gated(target); }, survived, 1); }).join();
 }
 
 // A launch whose event cannot be recorded stands, and is kept.

@@ -189,7 +189,7 @@ def test_subinterpreters_refuse_the_import():
             import _interpreters as interpreters
         except ImportError:
             import _xxsubinterpreters as interpreters
-        code = "try:\\n    import hostlaunch\\nexcept ImportError as e:\\n    print('refused', e, flush=True)"
+        code = "try: import hostlaunch\\nexcept ImportError as e: print('refused', e, flush=True)"
         interpreter = interpreters.create()
         interpreters.run_string(interpreter, code)
         import hostlaunch
