@@ -15,13 +15,26 @@ using result = int;                // CUresult
 using device = int;                // CUdevice
 using device_ptr = std::uint64_t;  // CUdeviceptr
 
-using context = struct context_t*;        // CUcontext
-using stream = struct stream_t*;          // CUstream
-using event = struct event_t*;            // CUevent
-using graph = struct graph_t*;            // CUgraph
-using graph_node = struct graph_node_t*;  // CUgraphNode
+using context = struct context_t*;          // CUcontext
+using stream = struct stream_t*;            // CUstream
+using event = struct event_t*;              // CUevent
+using graph = struct graph_t*;              // CUgraph
+using graph_node = struct graph_node_t*;    // CUgraphNode
+using graph_exec = struct graph_exec_t*;    // CUgraphExec
+using user_object = struct user_object_t*;  // CUuserObject
 
 using host_fn = void (*)(void* user_data);  // CUhostFn
+
+struct host_node_params {  // CUDA_HOST_NODE_PARAMS
+    host_fn fn;
+    void* user_data;
+};
+
+struct exec_update_result {  // CUgraphExecUpdateResultInfo
+    int outcome;             // CUgraphExecUpdateResult: 0 is success
+    graph_node error_node;
+    graph_node error_from_node;
+};
 
 // The default-stream tokens; a null stream means the legacy one in the plain entry points.
 inline const auto stream_legacy = reinterpret_cast<stream>(std::uintptr_t{1});
@@ -55,6 +68,7 @@ inline constexpr result error_stream_capture_isolation = 905;
 inline constexpr result error_stream_capture_implicit = 906;
 inline constexpr result error_captured_event = 907;
 inline constexpr result error_stream_capture_wrong_thread = 908;
+inline constexpr result error_graph_exec_update_failure = 910;
 inline constexpr result error_unknown = 999;
 
 // CUstreamCaptureStatus and CUstreamCaptureMode
@@ -70,6 +84,8 @@ inline constexpr unsigned event_disable_timing = 2;
 inline constexpr unsigned event_wait_default = 0;
 inline constexpr unsigned mem_host_alloc_portable = 1;
 inline constexpr unsigned mem_host_alloc_device_map = 2;
+inline constexpr unsigned user_object_no_destructor_sync = 1;
+inline constexpr unsigned graph_user_object_move = 1;
 
 // CUdriverProcAddressQueryResult
 enum class proc_address_result : int { found = 0, not_found = 1, version_not_sufficient = 2 };

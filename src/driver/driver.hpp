@@ -20,9 +20,15 @@ using abi::context;
 using abi::device;
 using abi::device_ptr;
 using abi::event;
+using abi::exec_update_result;
+using abi::graph;
+using abi::graph_exec;
+using abi::graph_node;
 using abi::host_fn;
+using abi::host_node_params;
 using abi::result;
 using abi::stream;
+using abi::user_object;
 
 struct table {
 #define HOSTLAUNCH_DRIVER_ENTRY(field, name, version, need, params) result(*field) params;

@@ -73,6 +73,13 @@ static_assert(same_shape<device, CUdevice>::value && same_shape<device_ptr, CUde
 static_assert(same_shape<context, CUcontext>::value && same_shape<stream, CUstream>::value);
 static_assert(same_shape<event, CUevent>::value && same_shape<graph, CUgraph>::value);
 static_assert(same_shape<graph_node, CUgraphNode>::value && same_shape<host_fn, CUhostFn>::value);
+static_assert(same_shape<graph_exec, CUgraphExec>::value);
+static_assert(same_shape<user_object, CUuserObject>::value);
+static_assert(sizeof(host_node_params) == sizeof(CUDA_HOST_NODE_PARAMS));
+static_assert(offsetof(host_node_params, user_data) == offsetof(CUDA_HOST_NODE_PARAMS, userData));
+static_assert(sizeof(exec_update_result) == sizeof(CUgraphExecUpdateResultInfo));
+static_assert(offsetof(exec_update_result, error_node) ==
+              offsetof(CUgraphExecUpdateResultInfo, errorNode));
 static_assert(same_shape<result, CUresult>::value);
 static_assert(same_shape<get_proc_address_fn, PFN_cuGetProcAddress_v12000>::value);
 
@@ -123,6 +130,7 @@ static_assert(error_stream_capture_isolation == CUDA_ERROR_STREAM_CAPTURE_ISOLAT
 static_assert(error_stream_capture_implicit == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 static_assert(error_captured_event == CUDA_ERROR_CAPTURED_EVENT);
 static_assert(error_stream_capture_wrong_thread == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+static_assert(error_graph_exec_update_failure == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 static_assert(error_unknown == CUDA_ERROR_UNKNOWN);
 
 template <class Enum>
@@ -149,6 +157,8 @@ static_assert(event_disable_timing == CU_EVENT_DISABLE_TIMING);
 static_assert(event_wait_default == CU_EVENT_WAIT_DEFAULT);
 static_assert(mem_host_alloc_portable == CU_MEMHOSTALLOC_PORTABLE);
 static_assert(mem_host_alloc_device_map == CU_MEMHOSTALLOC_DEVICEMAP);
+static_assert(user_object_no_destructor_sync == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+static_assert(graph_user_object_move == CU_GRAPH_USER_OBJECT_MOVE);
 
 }  // namespace
 }  // namespace hostlaunch::abi
