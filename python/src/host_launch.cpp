@@ -133,13 +133,8 @@ bool launch(const arguments& given, const stream_argument& stream, function_argu
         PyErr_NoMemory();
         return false;
     }
-    auto* p = new (r->payload) payload;
-    p->fn = Py_NewRef(given.fn);
-    p->code = function.code;
-    p->user_data = function.user_data;
-    p->copy = std::exchange(function.copy, nullptr);
     // A copy: once the driver has it, the record may run and be released at any time.
-    const payload handed = *p;
+    const payload handed = fill_payload(*r, given.fn, function);
     const core::status s = enqueue(stream, *r, handed, function.kind);
     if (s.ok()) return true;
     payload returned = payload_of(*r);

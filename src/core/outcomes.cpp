@@ -73,7 +73,11 @@ launch_stats read_stats() noexcept {
             case state::raised:
             case state::abandoned:
             case state::dropped:
+            case state::spent:
                 ++s.awaiting_release;
+                break;
+            case state::attached:
+                ++s.graph_callbacks;
                 break;
             default:
                 break;
@@ -84,6 +88,8 @@ launch_stats read_stats() noexcept {
     s.raised = count.raised.load();
     s.abandoned = count.abandoned.load();
     s.dropped = count.dropped.load();
+    s.graph_ran = count.graph_ran.load();
+    s.graph_raised = count.graph_raised.load();
     return s;
 }
 
