@@ -70,7 +70,7 @@ Parameters
 ----------
 mode : {"relaxed", "global", "thread_local"}
     Which calls elsewhere the capture forbids while it lasts (``CUstreamCaptureMode``). In the last
-    two only the same thread can end it.
+    two only the thread that began it can end it.
 
 Returns
 -------

@@ -132,6 +132,8 @@ status graph_builder::begin_capture(abi::capture_mode mode) {
     capture_ = std::move(begun);
     source_ = std::move(source);
     phase_ = phase::building;
+    only_thread_ =
+        mode == abi::capture_mode::relaxed ? std::thread::id{} : std::this_thread::get_id();
     return {};
 }
 
@@ -144,6 +146,10 @@ status graph_builder::end_capture() {
     capture now;
     const status own = read_own(now);
     if (!own.ok()) return own;
+    // The driver says the same, but drops the capture too (measured on an H200).
+    if (only_thread_ != std::thread::id{} && only_thread_ != std::this_thread::get_id()) {
+        return {abi::error_stream_capture_wrong_thread, nullptr};
+    }
     stream_target target = target_;
     const work_scope scope(target);
     if (!scope.status().ok()) return scope.status();
@@ -154,7 +160,7 @@ status graph_builder::end_capture() {
         phase_ = phase::built;
         return {};
     }
-    // Most failures end the capture and drop its graph; some (the wrong thread) leave it.
+    // A failure that ends the capture drops its graph too.
     if (read(now).ok() && now.status == abi::capture_status::none) {
         phase_ = phase::idle;
         source_.reset();

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "core/abandoned_capture.hpp"
@@ -91,6 +92,7 @@ class graph_builder {
     std::mutex mutex_;  // guards what follows, and use of the driver's capture
     phase phase_ = phase::idle;
     std::unique_ptr<abandoned_capture> capture_;  // ours, what close needs; made by begin
+    std::thread::id only_thread_;                 // that may end the capture; none: any may
     std::shared_ptr<graph_source> source_;        // filled while building, complete once built
 };
 

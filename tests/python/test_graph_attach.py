@@ -19,6 +19,7 @@ class RawGraph:
 
     def __init__(self, cu, stream):
         self.cu = cu
+        cu.set_current(cu.primary_context(0))
         self.graph, self.exec = ctypes.c_void_p(), ctypes.c_void_p()
         cu.call("cuStreamEndCapture", ctypes.c_void_p(stream.handle), ctypes.byref(self.graph))
         cu.call(
