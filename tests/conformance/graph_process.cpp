@@ -101,6 +101,57 @@ HOSTLAUNCH_SCENARIO(fork_with_a_graph_in_flight) {
     return verdict();
 }
 
+// Calls that CUDA forbids where they are made: in a host function, and in a destructor.
+struct forbidden_calls {
+    const char* where;
+    graph g;
+    graph_exec exec;
+    user_object object;
+    stream s;
+    std::atomic<int> ran{0};
+    std::atomic<bool> done{false};
+
+    forbidden_calls(const char* called, stream on) : where(called), s(on) {
+        g = captured(s, count_up, &ran);
+        exec = instantiated(g);
+        object = make_object(make_mark(), 8);
+    }
+    static void make(void* self) {
+        auto& f = *static_cast<forbidden_calls*>(self);
+        graph_exec made = nullptr;
+        device_ptr memory = 0;
+        std::printf("observed: in %s:\n", f.where);
+        show_result("  allocate", api().mem_alloc(&memory, 8));
+        show_result("  instantiate", api().graph_instantiate(&made, f.g, 0));
+        show_result("  graph launch", api().graph_launch(f.exec, f.s));
+        show_result("  launch", api().launch_host_func(f.s, count_up, &f.ran));
+        show_result("  stream query", api().stream_query(f.s));
+        show_result("  user object retain", api().user_object_retain(f.object, 1));
+        show_result("  user object release", api().user_object_release(f.object, 1));
+        show_result("  exec destroy", api().graph_exec_destroy(f.exec));
+        f.done = true;
+    }
+};
+
+HOSTLAUNCH_SCENARIO(make_calls_in_a_function_of_a_graph) {
+    const stream s = start();
+    auto& calls = *new forbidden_calls("a function of a graph", create_stream());
+    const graph_exec exec = instantiated(captured(s, forbidden_calls::make, &calls));
+    EXPECT_EQ(api().graph_launch(exec, s), success);
+    EXPECT_EQ(api().stream_synchronize(s), success);
+    return verdict();
+}
+
+HOSTLAUNCH_SCENARIO(make_calls_in_a_destructor) {
+    const stream s = start();
+    auto& calls = *new forbidden_calls("a destructor", s);
+    user_object object = nullptr;
+    EXPECT_EQ(api().user_object_create(&object, &calls, forbidden_calls::make, 1, 1), success);
+    EXPECT_EQ(api().user_object_release(object, 1), success);
+    EXPECT_TRUE(eventually([&] { return calls.done.load(); }, promptly));
+    return verdict();
+}
+
 HOSTLAUNCH_SCENARIO(release_more_than_the_graph_holds) {
     start();
     ending_mark& mark = make_mark();
@@ -228,7 +279,8 @@ TEST_P(graph_misuse, is_observed) {
 
 INSTANTIATE_TEST_SUITE_P(
     all, graph_misuse,
-    testing::Values("release_more_than_the_graph_holds", "release_more_than_the_caller_holds",
+    testing::Values("make_calls_in_a_function_of_a_graph", "make_calls_in_a_destructor",
+                    "release_more_than_the_graph_holds", "release_more_than_the_caller_holds",
                     "release_what_was_moved", "destroy_a_graph_that_is_being_captured",
                     "destroy_a_child_graph", "ask_for_capture_info_without_a_status",
                     "use_null_handles"),

@@ -303,42 +303,5 @@ TEST_F(graphs, dependencies_of_a_capture_can_be_replaced) {
               error_illegal_state);
 }
 
-// Inside a host function of a graph the driver is as closed as in any other.
-TEST_F(graphs, a_function_of_one_cannot_make_calls_about_graphs) {
-    struct probe {
-        graph g = nullptr;
-        graph_exec exec = nullptr;
-        user_object object = nullptr;
-        stream s = nullptr;
-        result instantiates = -1;
-        result launches = -1;
-        result retains = -1;
-        result releases = -1;
-        static void run(void* self) {
-            auto& p = *static_cast<probe*>(self);
-            graph_exec made = nullptr;
-            p.instantiates = api().graph_instantiate(&made, p.g, 0);
-            p.launches = api().graph_launch(p.exec, p.s);
-            p.retains = api().user_object_retain(p.object, 1);
-            p.releases = api().user_object_release(p.object, 1);
-        }
-    };
-    const stream s = make_stream();
-    probe& p = keep<probe>();
-    p.s = make_stream();
-    std::atomic<int>& ran = make_counter();
-    p.g = capture_counts(s, ran);
-    p.exec = instantiate(p.g);
-    p.object = make_object(make_mark(), 8);
-    run(instantiate(capture_function(s, probe::run, &p)), s);
-    observe("in a host function: instantiate", p.instantiates);
-    observe("in a host function: graph launch", p.launches);
-    observe("in a host function: user object retain", p.retains);
-    observe("in a host function: user object release", p.releases);
-    EXPECT_EQ(api().ctx_synchronize(), success);
-    EXPECT_EQ(p.instantiates, error_not_permitted);
-    EXPECT_EQ(p.launches, error_not_permitted);
-}
-
 }  // namespace
 }  // namespace hostlaunch::conformance

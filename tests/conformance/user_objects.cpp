@@ -21,40 +21,6 @@ TEST_F(user_objects, the_destructor_runs_once_and_not_on_the_thread_that_release
     EXPECT_EQ(mark.ended, 1);
 }
 
-TEST_F(user_objects, the_destructor_may_not_enter_the_driver) {
-    struct probe {
-        std::atomic<bool> done{false};
-        result allocates = -1;
-        result queries = -1;
-        result releases = -1;
-        result launches = -1;
-        stream s = nullptr;
-        user_object other = nullptr;
-        std::atomic<int> ran{0};
-        static void run(void* self) {
-            auto& p = *static_cast<probe*>(self);
-            device_ptr memory = 0;
-            p.allocates = api().mem_alloc(&memory, 8);
-            p.queries = api().stream_query(p.s);
-            p.releases = api().user_object_release(p.other, 1);
-            p.launches = api().launch_host_func(p.s, count_up, &p.ran);
-            p.done = true;
-        }
-    };
-    probe& p = keep<probe>();
-    p.s = make_stream();
-    p.other = make_object(make_mark(), 2);
-    user_object object = nullptr;
-    ASSERT_EQ(api().user_object_create(&object, &p, probe::run, 1, 1), success);
-    ASSERT_EQ(api().user_object_release(object, 1), success);
-    ASSERT_TRUE(eventually([&] { return p.done.load(); }));
-    observe("in a destructor: allocate", p.allocates);
-    observe("in a destructor: stream query", p.queries);
-    observe("in a destructor: user object release", p.releases);
-    observe("in a destructor: launch", p.launches);
-    EXPECT_EQ(api().ctx_synchronize(), success);
-}
-
 TEST_F(user_objects, destructors_and_host_functions_share_a_thread_or_do_not) {
     const stream s = make_stream();
     auto& runner = keep<std::atomic<std::thread::id>>();
@@ -258,8 +224,6 @@ TEST_F(user_objects, wrong_arguments_are_refused) {
         EXPECT_EQ(api().graph_release_user_object(g, object, count), error_invalid_value);
     }
     EXPECT_EQ(api().graph_retain_user_object(g, object, 1, 2), error_invalid_value);
-    observe("releasing from a graph what it does not hold",
-            api().graph_release_user_object(g, object, 1));
     EXPECT_EQ(mark.ended, 0);
     EXPECT_EQ(api().user_object_release(object, 1), success);
     EXPECT_TRUE(mark.comes());
