@@ -95,6 +95,35 @@ TEST_F(allocations, that_fail_leave_graphs_executables_and_references_as_they_we
     EXPECT_EQ(object.ended, 1);  // and none was counted twice
 }
 
+// So many nodes that the table of handles grows in every kind of call.
+TEST_F(allocations, that_fail_for_a_handle_leave_no_node_behind) {
+    constexpr std::size_t count = 100;
+    const stream s = make_stream();
+    std::atomic<int> ran{0};
+    const host_node_params params{count_up, &ran};
+    graph g = nullptr;
+    graph clone = nullptr;
+    graph_node node = nullptr;
+    ASSERT_EQ(cuGraphCreate(&g, 0), success);
+    for (std::size_t i = 0; i < count; ++i) {
+        fail_each([&] { return cuGraphAddHostNode(&node, g, nullptr, 0, &params); },
+                  [&] { EXPECT_EQ(nodes_of(g).size(), i); });
+    }
+    fail_each([&] { return cuGraphClone(&clone, g); }, [&] { EXPECT_EQ(live("graphs"), 1); });
+    fail_each([&] { return cuGraphAddChildGraphNode(&node, clone, nullptr, 0, g); },
+              [&] {
+                  EXPECT_EQ(nodes_of(clone).size(), count);
+                  EXPECT_EQ(live("graphs"), 2);
+              });
+    const graph_exec exec = instantiate(clone);
+    EXPECT_EQ(cuGraphLaunch(exec, s), success);
+    EXPECT_EQ(cuStreamSynchronize(s), success);
+    EXPECT_EQ(ran, int{2 * count});
+    EXPECT_EQ(cuGraphExecDestroy(exec), success);
+    EXPECT_EQ(cuGraphDestroy(g), success);
+    EXPECT_EQ(cuGraphDestroy(clone), success);
+}
+
 TEST_F(allocations, that_fail_launch_nothing) {
     constexpr int nodes = 5'000;  // more than the driver has operations for
     const stream s = make_stream();

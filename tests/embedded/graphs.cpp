@@ -152,10 +152,21 @@ TEST_F(graphs, a_destroyed_node_leaves_those_behind_it) {
     run(g_);
     EXPECT_EQ(ran, 2);
     EXPECT_EQ(gone, 0);
-    graph clone = nullptr;  // the places of the nodes are still right
+}
+
+TEST_F(graphs, a_clone_is_right_after_a_node_was_destroyed) {
+    std::atomic<int> ran{0};
+    const graph_node gone = add_host(ran, {});
+    const graph_node first = add_host(ran, {});
+    const graph_node last = add_host(ran, {gone, first});
+    EXPECT_EQ(cuGraphDestroyNode(gone), success);
+    EXPECT_EQ(dependencies_of(last), (std::vector{first}));
+    graph clone = nullptr;
     ASSERT_EQ(cuGraphClone(&clone, g_), success);
     EXPECT_EQ(dependencies_of(nodes_of(clone)[1]), (std::vector{nodes_of(clone)[0]}));
     EXPECT_EQ(cuGraphDestroy(clone), success);
+    run(g_);
+    EXPECT_EQ(ran, 2);
 }
 
 TEST_F(graphs, a_child_graph_is_copied_and_can_hold_its_own_parent) {
@@ -226,17 +237,23 @@ TEST_F(graphs, dependencies_of_a_capture_can_be_added_and_replaced) {
     EXPECT_EQ(cuGraphDestroy(g), success);
 }
 
-TEST_F(graphs, a_branch_whose_dependencies_were_replaced_need_not_join) {
+TEST_F(graphs, what_was_joined_and_then_replaced_is_not_unjoined) {
     std::atomic<int> ran{0};
     const stream branch = make_stream();
     const event fork = make_event();
+    const event join = make_event();
     const graph g = capture(s_, [&] {
         ASSERT_EQ(cuEventRecord(fork, s_), success);
         ASSERT_EQ(cuStreamWaitEvent(branch, fork, 0), success);
         ASSERT_EQ(cuLaunchHostFunc(branch, count_up, &ran), success);
-        ASSERT_EQ(cuStreamUpdateCaptureDependencies(branch, nullptr, 0, 1), success);
+        ASSERT_EQ(cuEventRecord(join, branch), success);
+        ASSERT_EQ(cuStreamWaitEvent(s_, join, 0), success);
+        ASSERT_EQ(cuStreamUpdateCaptureDependencies(s_, nullptr, 0, 1), success);
+        ASSERT_EQ(cuLaunchHostFunc(s_, count_up, &ran), success);
     });
-    EXPECT_EQ(nodes_of(g).size(), 1u);
+    EXPECT_EQ(dependencies_of(nodes_of(g)[1]).size(), 0u);
+    run(g);
+    EXPECT_EQ(ran, 2);
     EXPECT_EQ(cuGraphDestroy(g), success);
 }
 
