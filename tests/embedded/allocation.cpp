@@ -25,10 +25,20 @@ thread_local int allocations_left = -1;  // until one fails; negative: none does
     }
     return made;
 }
+[[gnu::visibility("default"), gnu::noinline]] void* operator new[](std::size_t bytes) {
+    return operator new(bytes);
+}
 [[gnu::visibility("default"), gnu::noinline]] void operator delete(void* p) noexcept {
     std::free(p);
 }
 [[gnu::visibility("default"), gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
+    std::free(p);
+}
+[[gnu::visibility("default"), gnu::noinline]] void operator delete[](void* p) noexcept {
+    std::free(p);
+}
+[[gnu::visibility("default"), gnu::noinline]] void operator delete[](void* p,
+                                                                     std::size_t) noexcept {
     std::free(p);
 }
 
