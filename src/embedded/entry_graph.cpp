@@ -80,6 +80,7 @@ result get_dependencies(graph_node node, graph_node* nodes, void* edges, std::si
         return error_invalid_value;
     }
     std::vector<graph_node> all;
+    all.reserve(found->dependencies.size());
     for (const node_state* before : found->dependencies) {
         all.push_back(before->handle);
     }

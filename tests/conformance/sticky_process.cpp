@@ -2,6 +2,7 @@
 // A sticky error: by a kernel that writes to an illegal address, or by the embedded driver's knob.
 #include <cstdlib>
 
+#include "conformance/graph_scene.hpp"
 #include "conformance/scenario.hpp"
 
 namespace hostlaunch::conformance {
@@ -160,6 +161,67 @@ HOSTLAUNCH_SCENARIO(sticky_error_and_exit) {
     b.strike();
     EXPECT_TRUE(b.is_noticed());
     std::exit(verdict(7));
+}
+
+// A graph of one function, and an executable of it, which keep an object.
+struct kept_object {
+    ending_mark& mark = make_mark();
+    std::atomic<int>& ran = *new std::atomic<int>{0};
+    graph g = nullptr;
+    graph_exec exec = nullptr;
+
+    explicit kept_object(stream s) {
+        EXPECT_EQ(api().stream_begin_capture(s, capture_mode::relaxed), success);
+        EXPECT_EQ(api().launch_host_func(s, count_up, &ran), success);
+        EXPECT_EQ(api().stream_end_capture(s, &g), success);
+        EXPECT_EQ(api().graph_retain_user_object(g, make_object(mark), 1, graph_user_object_move),
+                  success);
+        EXPECT_EQ(api().graph_instantiate(&exec, g, 0), success);
+    }
+    void tell(const char* when) {
+        std::printf("observed: sticky error, %s: ran %d, the object ended %d\n", when, ran.load(),
+                    !mark.stays_away());
+    }
+};
+
+HOSTLAUNCH_SCENARIO(sticky_error_before_a_graph) {
+    broken_stream& b = make_broken_stream();
+    const stream other = create_stream();
+    kept_object launched(other);
+    kept_object destroyed(other);
+    ending_mark& alone = make_mark();
+    const user_object object = make_object(alone);
+    EXPECT_EQ(api().graph_launch(launched.exec, b.s), success);
+    EXPECT_EQ(api().graph_launch(destroyed.exec, b.s), success);
+    EXPECT_EQ(api().graph_destroy(destroyed.g), success);
+    EXPECT_EQ(api().graph_exec_destroy(destroyed.exec), success);
+    EXPECT_EQ(destroyed.mark.ended, 0);
+    b.strike();
+    EXPECT_TRUE(b.is_noticed());
+    b.expect_none_ran();
+    launched.tell("graph and executable alive");
+    destroyed.tell("graph and executable destroyed before it");
+    observe("sticky error: graph launch", api().graph_launch(launched.exec, b.s));
+    observe("sticky error: exec destroy", api().graph_exec_destroy(launched.exec));
+    observe("sticky error: graph destroy", api().graph_destroy(launched.g));
+    launched.tell("graph and executable destroyed after it");
+    observe("sticky error: user object release", api().user_object_release(object, 1));
+    observe("sticky error: the released object ended", !alone.stays_away());
+    user_object more = nullptr;
+    observe("sticky error: user object create",
+            api().user_object_create(&more, &alone, ending_mark::set, 1, 1));
+    EXPECT_EQ(launched.ran + destroyed.ran, 0);
+    EXPECT_LE(launched.mark.ended, 1);
+    EXPECT_LE(destroyed.mark.ended, 1);
+    return verdict();
+}
+
+// contract: X3, B2
+TEST(sticky_error, before_a_graph_drops_its_functions_and_may_keep_its_objects) {
+    const ending e = run_scenario("sticky_error_before_a_graph");
+    EXPECT_TRUE(e.in_time);
+    EXPECT_EQ(e.exit_code, 0) << e.output;
+    std::printf("%s", e.output.c_str());
 }
 
 // contract: X3
