@@ -69,6 +69,7 @@ struct alignas(128) record {
     std::atomic<abi::stream> stream{nullptr};
     std::atomic<abi::event> event{nullptr};  // behind an as-is launch
     std::uint32_t index = 0;
+    std::uint32_t place = 0;  // of the pool's: the low half of a link to this record
     std::atomic<std::uint32_t> launched_at{0};  // coarse milliseconds, see housekeeper.hpp
     std::atomic<record_kind> kind{record_kind::gated};
     // How the C++ surface runs and destroys the payload; null where Python owns it. Written by the
