@@ -26,8 +26,9 @@ bool record_pool::grow() noexcept {
         chunk[i].index = first + i;
         chunk[i].place = (first + i) * static_cast<std::uint32_t>(sizeof(record)) + 1;
         // Generations start at 1, so that no token is a null pointer.
-        chunk[i].word.store(record::make_word(1, state::free), std::memory_order_relaxed);
-        push(chunk[i], 1);
+        const std::uint64_t free_word = record::make_word(1, state::free);
+        chunk[i].word.store(free_word, std::memory_order_relaxed);
+        push(chunk[i], free_word);
     }
     return true;
 }

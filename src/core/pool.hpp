@@ -68,7 +68,7 @@ class record_pool {
         const std::uint64_t next = spent ? generation : generation + 1;
         r.kind.store(record_kind::gated, std::memory_order_relaxed);
         r.word.store(record::make_word(next, state::free), std::memory_order_release);
-        if (!spent) push(r, next);
+        if (!spent) push(r, record::make_word(next, state::free));
     }
 
     // Moves a running record whose payload needs no destruction straight back to the free ones.
@@ -76,9 +76,11 @@ class record_pool {
     template <class Between>
     [[gnu::always_inline]] bool recycle_running(record& r, Between between) noexcept {
         std::uint64_t running = r.word.load(std::memory_order_relaxed);
-        const std::uint64_t next = record::generation_of(running) + 1;
-        if (record::state_of(running) != state::running || next > record::last_generation ||
-            !r.word.compare_exchange_strong(running, record::make_word(next, state::free))) {
+        if (record::state_of(running) != state::running) return false;
+        const std::uint64_t next = running + (record::make_word(1, state::free) -
+                                              record::make_word(0, state::running));
+        if (record::generation_of(next) > record::last_generation ||
+            !r.word.compare_exchange_strong(running, next)) {
             return false;
         }
         between();
@@ -103,8 +105,8 @@ class record_pool {
     // A link holds the record's place, which is its offset in bytes in all chunks put together, and
     // 1; above it the generation that the record had when it was pushed. No link comes back within
     // 2^32 uses of a record, so a head that is unchanged stands for an unchanged list.
-    void push(record& r, std::uint64_t generation) noexcept {
-        const std::uint64_t link = generation << link_bits | r.place;
+    void push(record& r, std::uint64_t free_word) noexcept {
+        const std::uint64_t link = free_word << (link_bits - record::state_bits) | r.place;
         std::uint64_t head = free_.load(std::memory_order_relaxed);
         do {
             r.next.store(head, std::memory_order_relaxed);

@@ -98,10 +98,12 @@ struct alignas(128) record {
         return word.compare_exchange_strong(expected, make_word(generation, to));
     }
 
-    // As move, for who knows the word that the record had when it was free.
-    bool move_on(std::uint64_t free_word, state from, state to) noexcept {
-        std::uint64_t expected = free_word + make_word(0, from);
-        return word.compare_exchange_strong(expected, free_word + make_word(0, to));
+    // As move, for who knows the word that the record had when it began launching.
+    bool move_on(std::uint64_t launching_word, state to) noexcept {
+        constexpr auto from = static_cast<std::uint64_t>(state::launching);
+        std::uint64_t expected = launching_word;
+        return word.compare_exchange_strong(
+            expected, launching_word + (static_cast<std::uint64_t>(to) - from));
     }
 
     std::uint64_t generation() const noexcept {

@@ -243,7 +243,7 @@ TEST_F(outcomes, counts_add_up_while_many_threads_launch_and_finish) {
     EXPECT_EQ(since_start().accepted, 4 * each);
     EXPECT_EQ(since_start().ran, 2 * each);
     EXPECT_EQ(since_start().raised, 2 * each);
-    EXPECT_EQ(outstanding(), 0);
+    EXPECT_EQ(outstanding(), 0u);
 }
 
 }  // namespace
