@@ -100,9 +100,8 @@ bool check_declaration(PyObject* object, PyObject* restype_name, PyObject* argty
     owned argtypes;
     const int has_restype = find_attribute(object, restype_name, restype);
     if (has_restype < 0 || find_attribute(object, argtypes_name, argtypes) < 0) return false;
-    const int right = has_restype > 0 && restype.get() == Py_None
-                          ? is_one_void_pointer(argtypes.get())
-                          : 0;
+    const int right =
+        has_restype > 0 && restype.get() == Py_None ? is_one_void_pointer(argtypes.get()) : 0;
     if (right != 0) return right > 0;
     return wrong_prototype(where, restype.get(), argtypes.get());
 }

@@ -19,9 +19,9 @@ launch_stats read_stats() noexcept;
 // Launches accepted and not ended. Walks the pool: may be off while they move.
 std::uint64_t outstanding() noexcept;
 
-// True if a launch is pending or running, or if one has ended whose payload is the housekeeper's to
-// release. Walks the pool until it finds one. A launch that was moved to pending before this began
-// (sequentially consistent) is not overlooked until then, whatever moves it makes meanwhile.
+// True if a launch is pending or running, or has ended with a payload that is the housekeeper's to
+// release. Walks the pool until it finds one. A launch that was pending when this began is found in
+// whichever of these states it is, until it is over; one that becomes pending later may be missed.
 bool any_outstanding() noexcept;
 
 namespace detail {

@@ -77,8 +77,8 @@ class record_pool {
     [[gnu::always_inline]] bool recycle_running(record& r, Between between) noexcept {
         std::uint64_t running = r.word.load(std::memory_order_relaxed);
         if (record::state_of(running) != state::running) return false;
-        const std::uint64_t next = running + (record::make_word(1, state::free) -
-                                              record::make_word(0, state::running));
+        const std::uint64_t next =
+            running + (record::make_word(1, state::free) - record::make_word(0, state::running));
         if (record::generation_of(next) > record::last_generation ||
             !r.word.compare_exchange_strong(running, next)) {
             return false;
@@ -100,7 +100,7 @@ class record_pool {
   private:
     static constexpr unsigned link_bits = 32;
     static constexpr std::uint32_t chunk_bytes = chunk_records * sizeof(record);
-    static_assert(chunk_bytes == 1u << 16 && max_chunks * chunk_records * 128ull <= 1ull << 31);
+    static_assert(chunk_bytes == 1u << 16 && std::uint64_t{max_chunks} * chunk_bytes <= 1ull << 31);
 
     // A link holds the record's place, which is its offset in bytes in all chunks put together, and
     // 1; above it the generation that the record had when it was pushed. No link comes back within

@@ -59,9 +59,10 @@ struct alignas(128) record {
     static constexpr unsigned state_bits = 8;
     static constexpr std::uint64_t last_generation = (std::uint64_t{1} << (64 - index_bits)) - 1;
 
-    // generation << 8 | state. Moves are sequentially consistent (the sweep at exit relies on it),
-    // plain stores release, loads acquire: they publish the fields below and the payload from the
-    // launching thread to the driver's thread and from there to the releaser.
+    // generation << 8 | state. Moves are sequentially consistent (the sweep at exit and the
+    // housekeeper's sleep rely on it), plain stores release, loads acquire: they publish the fields
+    // below and the payload from the launching thread to the driver's thread and from there to the
+    // releaser.
     std::atomic<std::uint64_t> word{0};
     std::atomic<std::uint64_t> next{0};  // the link to the next record in the list it is in
     // Written before `word` becomes launching, read by the housekeeper, which checks `word` after.
