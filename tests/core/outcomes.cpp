@@ -265,7 +265,7 @@ TEST_F(outcomes, the_number_of_accepted_launches_never_goes_back_and_is_never_to
     constexpr std::uint64_t each = 20'000;
     std::atomic<std::uint64_t> begun{0};
     const std::uint64_t before = read_stats().accepted;
-    std::thread launches([&begun] {
+    std::thread launcher([&begun] {
         for (std::uint64_t n = 0; n < each; ++n) {
             ++begun;
             record& r = make_record(trivial, nullptr);
@@ -280,7 +280,7 @@ TEST_F(outcomes, the_number_of_accepted_launches_never_goes_back_and_is_never_to
         EXPECT_LE(now, before + begun);
         last = now;
     }
-    launches.join();
+    launcher.join();
     EXPECT_EQ(since_start().accepted, each);
 }
 
