@@ -31,9 +31,9 @@ constexpr bool has(upto level, upto step) {
     return level >= step;
 }
 
-struct alignas(64) shared_words {
-    core::closable guard;
+struct shared_words {
     alignas(64) std::atomic<std::uint64_t> counter{0};
+    alignas(64) core::closable guard;
 };
 
 void read_payload(record& r) {
@@ -113,7 +113,7 @@ void measure_steps(const settings& s, report& out) {
     const auto add = [&](const char* name, auto call) {
         subjects.push_back(timed(name, handle, s.calls, call));
     };
-    const auto level = [&]<upto Level>() {
+    const auto level = [&]<upto Level> {
         return [=, &words, &ran] { return launch_with<Level>(handle, words, &ran); };
     };
     add("is_capturing + launch", level.operator()<upto::bare>());
