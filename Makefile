@@ -7,7 +7,7 @@ PRESET ?= dev
 ARGS ?=
 
 .NOTPARALLEL:
-.PHONY: help build test demo lint format sanitize bench gpu-check gpu-bench clean
+.PHONY: help build test demo lint format sanitize instructions bench gpu-check gpu-bench clean
 
 help:
 	@echo 'make build      set up .venv and install hostlaunch into it'
@@ -15,7 +15,9 @@ help:
 	@echo 'make demo       set up everything and run examples/pipeline.py (ARGS=...)'
 	@echo 'make lint       clang-format, clang-tidy, ruff and mypy'
 	@echo 'make format     let clang-format and ruff rewrite the sources'
-	@echo 'make sanitize   the C++ tests under the address, undefined and thread sanitizers'
+	@echo 'make sanitize   the C++ tests under the address, undefined and thread sanitizers, the'
+	@echo '                Python tests under the address sanitizer'
+	@echo 'make instructions  count our instructions per launch and per callback'
 	@echo 'make bench      all benchmarks, in short, on the embedded driver'
 	@echo 'make gpu-check  the checks that need an NVIDIA GPU'
 	@echo 'make gpu-bench  the benchmarks on an NVIDIA GPU'
@@ -46,6 +48,11 @@ format:
 sanitize:
 	@scripts/setup.sh build test
 	@scripts/sanitize.sh
+	@scripts/sanitize_python.sh
+
+instructions:
+	@scripts/setup.sh build profile
+	@scripts/instructions.sh
 
 bench: build
 	@scripts/bench.sh

@@ -19,6 +19,7 @@ import threading
 import time
 
 import bare
+import graphs
 import paired
 import peers
 from paired import Subject
@@ -269,6 +270,7 @@ GROUPS = {
     "round-trips": measure_round_trips,
     "busy": measure_busy_main_thread,
     "threads": measure_threads,
+    "graphs": graphs.measure_graphs,
 }
 
 

@@ -24,6 +24,10 @@ TARGETS = (
     ("python_launch", "drain", "host_launch of a callable, own stream", "difference", 600),
     ("python_launch", "drain", "host_launch as is, 64 bytes copied", "difference", 500),
     ("python_launch", "round trip, median", "host_launch of a callable + sync", "difference", 2),
+    ("python_launch", "replay,", "Graph of Python callables", "ratio", 1.15),
+    ("python_launch", "replay,", "cuda.core graph of Python callables", "ratio", None),
+    ("python_launch", "building a graph", "GraphBuilder.callback", "median", 2000),
+    ("python_launch", "building a graph", "cuda.core GraphBuilder.callback", "median", None),
     ("python_launch", "main thread busy", "Python callable", "median", None),
 )
 # At least these ratios to the bare driver.

@@ -31,16 +31,6 @@ find_program() {
         printf '%s\n' build/gpu-bench/bench/hostlaunch_bench
 }
 
-# As in scripts/gpu_check.sh.
-build_extension() {
-    cmake -S . -B build/gpu -DCMAKE_BUILD_TYPE=Release -DHOSTLAUNCH_BUILD_PYTHON=ON \
-        -DPython_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')" \
-        >build/gpu.log 2>&1 &&
-        cmake --build build/gpu --parallel >>build/gpu.log 2>&1 &&
-        cmake --install build/gpu --prefix "$site" --component python >>build/gpu.log 2>&1 &&
-        cp -r python/hostlaunch/. "$site/hostlaunch/"
-}
-
 # bench NAME LIMIT_S COMMAND...: runs it, bounded; a failure is told and the rest still runs.
 bench() {
     local name=$1 limit=$2 status=0 start=$SECONDS
@@ -61,7 +51,7 @@ fi
 
 if ! "$python" -c 'import hostlaunch' 2>/dev/null; then
     step "building the extension for $("$python" --version)"
-    build_extension || { failed=1 && tail -20 build/gpu.log; }
+    scripts/build_extension.sh build/gpu || failed=1
 fi
 bench 'Python benchmarks' 120 "$python" bench/python_launch.py --commit "$commit" \
     --json "$out/python.json"

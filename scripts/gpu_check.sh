@@ -31,21 +31,9 @@ check() {
     fi
 }
 
-build_extension() {
-    cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHOSTLAUNCH_BUILD_PYTHON=ON \
-        -DPython_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')" \
-        > "$build.log" 2>&1 &&
-        cmake --build "$build" >> "$build.log" 2>&1 &&
-        cmake --install "$build" --prefix "$prefix" --component python >> "$build.log" 2>&1 &&
-        cp -r python/hostlaunch/. "$prefix/hostlaunch/" || { tail -40 "$build.log"; return 1; }
-}
-
 mkdir -p build
 step "building the extension for $("$python" --version)"
-if ! build_extension; then
-    echo 'the build failed'
-    exit 1
-fi
+scripts/build_extension.sh "$build" || exit 1
 check 'driver' 60 "$python" -c \
     'import hostlaunch; d = hostlaunch.driver(); print(d); assert d.name == "cuda", d'
 check 'python tests' 420 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/python

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes .venv ready for the given groups of work: build, test, lint.
+# Makes .venv ready for the given groups of work: build, test, lint, profile.
 #
 # Finds what the system lacks, installs just that with apt-get (as root, or through sudo if that
 # asks no password), else names the exact command. Everything else comes pinned from PyPI.
@@ -71,6 +71,9 @@ find_missing() {
         has_header gtest/gtest.h || missing+=(libgtest-dev)
         command -v pkg-config >/dev/null || missing+=(pkg-config)
     fi
+    if has_group profile; then
+        command -v valgrind >/dev/null || missing+=(valgrind)
+    fi
 }
 
 install_missing() {
@@ -123,6 +126,7 @@ make_venv() {
 # Installs one file of pinned requirements, unless it is in .venv as it stands.
 install_requirements() {
     local file=requirements/$1.txt key
+    [ -f "$file" ] || return 0  # the group needs system packages only
     key=$(hash_of "$file")
     stamp_is "$1" "$key" && return
     step "installing $file into .venv"

@@ -13,13 +13,18 @@ namespace hostlaunch {
 
 // Misuse of the library, told apart from driver results (which are positive) by the sign.
 enum class misuse : int {
-    closed = -1,             // the stream, event or buffer is closed
-    capturing = -2,          // the stream captures a graph, or another capture forbids its use
-    in_host_function = -3,   // a call that would enter CUDA, made from inside a host function
-    forked = -4,             // this process is a fork of one that had initialised the driver
-    exiting = -5,            // the interpreter or process has begun to exit
-    no_context = -6,         // a default stream was named and no context is current
-    driver_unavailable = -7  // no usable driver library
+    closed = -1,              // the stream, event or buffer is closed
+    capturing = -2,           // the stream captures a graph, or another capture forbids its use
+    in_host_function = -3,    // a call that would enter CUDA, made from inside a host function
+    forked = -4,              // this process is a fork of one that had initialised the driver
+    exiting = -5,             // the interpreter or process has begun to exit
+    no_context = -6,          // a default stream was named and no context is current
+    driver_unavailable = -7,  // no usable driver library
+    not_building = -8,        // the builder has no capture in progress, or not the same one
+    already_built = -9,       // the builder has ended: it takes nothing more
+    foreign_capture = -10,    // another library began the capture and has to end it
+    not_built = -11,          // the builder has no graph yet: building has not ended
+    foreign_node = -12        // the node is not one of this graph
 };
 
 // What went wrong, as the driver or the library names it.

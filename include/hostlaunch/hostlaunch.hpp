@@ -6,6 +6,7 @@
 #include "hostlaunch/driver.hpp"
 #include "hostlaunch/error.hpp"
 #include "hostlaunch/event.hpp"
+#include "hostlaunch/graph.hpp"
 #include "hostlaunch/launch.hpp"
 #include "hostlaunch/stats.hpp"
 #include "hostlaunch/stream.hpp"

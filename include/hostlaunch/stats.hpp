@@ -12,7 +12,7 @@ namespace hostlaunch {
 // then ends as exactly one of ran, raised (an exception left it), abandoned (its context failed
 // first) and dropped (the process ended first). Whenever nothing moves, `accepted` is the sum of
 // these six. Launches as is without a copy, and borrowed callables, are not tracked and not
-// counted.
+// counted. Host functions of graphs have counts of their own: they run any number of times.
 struct launch_stats {
     std::uint64_t accepted = 0;
     std::uint64_t pending = 0;
@@ -21,7 +21,10 @@ struct launch_stats {
     std::uint64_t raised = 0;
     std::uint64_t abandoned = 0;
     std::uint64_t dropped = 0;
-    std::uint64_t awaiting_release = 0;  // ended, callable or copy not destroyed yet
+    std::uint64_t awaiting_release = 0;  // ended, callable or copy not destroyed yet; graphs' too
+    std::uint64_t graph_callbacks = 0;   // host functions that graphs hold now
+    std::uint64_t graph_ran = 0;         // runs of them that returned
+    std::uint64_t graph_raised = 0;      // runs that an exception left
 };
 
 // Any thread; no lock. Walks all launches that are pending or await release.

@@ -91,9 +91,11 @@ class HOSTLAUNCH_API stream {
 
   private:
     friend class stream_ref;
-    explicit stream(std::unique_ptr<core::stream> made) noexcept;
+    explicit stream(std::shared_ptr<core::stream> made) noexcept;
 
-    std::unique_ptr<core::stream> impl_;
+    void close_if_owner() noexcept;
+
+    std::shared_ptr<core::stream> impl_;  // shared with graph builders
 };
 
 inline stream_ref::stream_ref(const stream& owner) noexcept

@@ -15,7 +15,16 @@ in stream order
 
 from hostlaunch._errors import CUDAError, EmbeddedDriverWarning
 from hostlaunch._info import DriverInfo, Stats, driver, stats
-from hostlaunch._native import Buffer, Event, Stream, __version__, host_launch
+from hostlaunch._native import (
+    Buffer,
+    Event,
+    Graph,
+    GraphBuilder,
+    GraphNode,
+    Stream,
+    __version__,
+    host_launch,
+)
 
 __all__ = [
     "Buffer",
@@ -23,6 +32,9 @@ __all__ = [
     "DriverInfo",
     "EmbeddedDriverWarning",
     "Event",
+    "Graph",
+    "GraphBuilder",
+    "GraphNode",
     "Stats",
     "Stream",
     "__version__",

@@ -35,6 +35,9 @@ class Stats(NamedTuple):
     abandoned: int
     dropped: int
     awaiting_release: int
+    graph_callbacks: int
+    graph_ran: int
+    graph_raised: int
 
 
 DriverInfo.__module__ = Stats.__module__ = "hostlaunch"
@@ -77,7 +80,9 @@ def stats() -> Stats:
     -------
     Stats
         The counts; ``awaiting_release`` is how many ended launches still hold their function until
-        the main thread releases it.
+        the main thread releases it. Host functions of graphs run any number of times and count on
+        their own: ``graph_callbacks`` is how many graphs hold now, ``graph_ran`` and
+        ``graph_raised`` how often they returned or raised.
 
     Examples
     --------

@@ -94,6 +94,15 @@ event_or_stream : Event, Stream or object with a ``__cuda_stream__`` method
     contexts and devices are allowed.
 )";
 
+inline constexpr const char* create_graph_builder =
+    R"(Make a builder that captures this stream into a graph.
+
+Returns
+-------
+GraphBuilder
+    Not building yet: call its `begin_building`. The stream stays open until the builder is closed.
+)";
+
 inline constexpr const char* stream_close = R"(Destroy the stream; closing twice is allowed.
 
 Functions that are pending still run. Calls in progress on other threads end first. A borrowed

@@ -31,8 +31,7 @@ int int_argument(nb::handle value, const char* name) {
 stream_argument stream_from(nb::handle object, const char* attempted) {
     stream_argument stream;
     if (!parse_stream(object.ptr(), stream)) throw nb::python_error();
-    if (stream.builder != nullptr) {
-        PyErr_Format(PyExc_TypeError, "%s: a graph builder is not accepted here", attempted);
+    if (stream.builder != nullptr && !parse_builder_stream(object.ptr(), stream)) {
         throw nb::python_error();
     }
     if (!require_open(object.ptr(), stream, attempted)) throw nb::python_error();
@@ -70,7 +69,7 @@ py_stream stream_from_handle(nb::handle handle) {
     }
     const unsigned long long value = PyLong_AsUnsignedLongLong(handle.ptr());
     if (PyErr_Occurred() != nullptr) throw nb::python_error();
-    return py_stream(std::make_unique<core::stream>(reinterpret_cast<abi::stream>(value)));
+    return py_stream(std::make_shared<core::stream>(reinterpret_cast<abi::stream>(value)));
 }
 
 // A Ctrl-C that came during a wait is raised by the wait, not inside some finalizer that is
@@ -170,6 +169,8 @@ void bind_stream(nb::module_& m) {
              nb::sig("def record(self, event: Event | None = None) -> Event"))
         .def("wait", &stream_wait, "event_or_stream"_a, docs::stream_wait,
              nb::sig(docs::stream_wait_sig))
+        .def("create_graph_builder", &create_graph_builder, docs::create_graph_builder,
+             nb::sig("def create_graph_builder(self) -> GraphBuilder"))
         .def("close", &close_object<core::stream>, docs::stream_close,
              nb::sig("def close(self) -> None"))
         .def("__enter__", [](nb::object self) { return self; })

@@ -21,13 +21,14 @@ namespace hostlaunch::python {
 // A core object that is closed, with the interpreter detached, when its Python object dies.
 template <class Object>
 struct holder {
-    std::unique_ptr<Object> object;
+    std::shared_ptr<Object> object;  // a stream is shared with its graph builders
 
-    explicit holder(std::unique_ptr<Object> o) noexcept : object(std::move(o)) {}
+    explicit holder(std::shared_ptr<Object> o) noexcept : object(std::move(o)) {}
     holder(holder&&) noexcept = default;
     ~holder() {
         if (object == nullptr) return;
         without_gil([this] {
+            object->close();
             object.reset();
             return 0;
         });
@@ -96,5 +97,6 @@ stream_argument stream_from(nanobind::handle object, const char* attempted);
 void bind_stream(nanobind::module_& m);
 void bind_event(nanobind::module_& m);
 void bind_buffer(nanobind::module_& m);
+void bind_graphs(nanobind::module_& m);
 
 }  // namespace hostlaunch::python

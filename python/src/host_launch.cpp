@@ -138,11 +138,7 @@ bool launch(const arguments& given, const stream_argument& stream, function_argu
         PyErr_NoMemory();
         return false;
     }
-    auto* p = new (r->payload) payload;
-    p->fn = Py_NewRef(given.fn);
-    p->code = function.code;
-    p->user_data = function.user_data;
-    p->copy = std::exchange(function.copy, nullptr);
+    fill_payload(*r, given.fn, function);
     const core::status s = enqueue(stream, *r, function);
     if (s.ok()) return true;
     payload returned = payload_of(*r);

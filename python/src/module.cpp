@@ -32,7 +32,7 @@ void require_main_interpreter() {
 nb::tuple read_stats() {
     const launch_stats s = without_gil([] { return core::read_stats(); });
     return nb::make_tuple(s.accepted, s.pending, s.running, s.ran, s.raised, s.abandoned, s.dropped,
-                          s.awaiting_release);
+                          s.awaiting_release, s.graph_callbacks, s.graph_ran, s.graph_raised);
 }
 
 nb::tuple read_driver() {
@@ -60,6 +60,7 @@ NB_MODULE(_native, m) {
     bind_event(m);
     bind_stream(m);
     bind_buffer(m);
+    bind_graphs(m);
     require(add_host_launch(m.ptr()));
     m.attr("__version__") = HOSTLAUNCH_VERSION;
     m.def("_stats", &read_stats);

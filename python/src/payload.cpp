@@ -5,8 +5,10 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "attach.hpp"
+#include "core/graph_function.hpp"
 #include "core/outcomes.hpp"
 #include "core/pool.hpp"
 #include "core/process.hpp"
@@ -18,29 +20,31 @@ using core::record;
 using core::state;
 
 // Reports the current exception with object = fn and keeps it for release on the main thread.
-void report(payload& p) {
-    p.exception = take_exception();
-    restore_exception(Py_NewRef(p.exception));
+void report(const payload& p, payload& left) {
+    left.exception = take_exception();
+    restore_exception(Py_NewRef(left.exception));
     PyErr_WriteUnraisable(p.fn);
 }
 
-state call_callable(payload& p) {
+// Calls put what must be released on the main thread into `left`: for a launch that is its own
+// payload, for a run of a graph's function a payload of that run.
+state call_callable(const payload& p, payload& left) {
     PyObject* result = PyObject_CallNoArgs(p.fn);
     if (result == nullptr) {
-        report(p);
+        report(p, left);
         return state::raised;
     }
     if (result == Py_None) {
         Py_DECREF(result);
     } else {
-        p.result = result;
+        left.result = result;
     }
     return state::ran;
 }
 
 // The thunk does its own PyGILState_Ensure, which finds this thread attached, and reports its own
 // exceptions through ctypes.
-state call_thunk(payload& p) {
+state call_thunk(const payload& p, payload&) {
     p.code(p.user_data);
     return state::ran;
 }
@@ -54,7 +58,7 @@ void run(record& r, Call call) {
     state outcome = state::ran;
     {
         const core::host_function_scope inside;
-        outcome = call(p);
+        outcome = call(p, p);
         p.context = take_dirty_context(a);
     }
     // Before the detach: a main thread that waits for the GIL then finds the request at once.
@@ -62,25 +66,71 @@ void run(record& r, Call call) {
     detach(a);
 }
 
+// Hands what a run left to the main thread. Without memory for that it is leaked: to drop it here
+// would run finalizers on the driver's thread.
+void leave_behind(const payload& left) {
+    if (left.result == nullptr && left.exception == nullptr && left.context == nullptr) return;
+    record* r = core::acquire_left_behind();
+    if (r == nullptr) return;
+    new (r->payload) payload(left);
+    core::push_left_behind(*r);
+}
+
+// One of any number of runs; graphs hold the record meanwhile. Straight-line, as `run` is.
 template <class Call>
-void enter_and_run(void* user_data, Call call) {
-    if (!gate().enter()) return;  // the interpreter ends: the launch stays pending and is dropped
+void run_for_graph(record& r, Call call) {
+    attachment a = attach();
+    payload left;
+    state outcome = state::ran;
+    {
+        const core::host_function_scope inside;
+        outcome = call(payload_of(r), left);
+        left.context = take_dirty_context(a);
+    }
+    core::count_graph_run(outcome);
+    leave_behind(left);
+    detach(a);
+}
+
+// Run(record) inside the gate, if `take` finds a record for the token.
+template <class Take, class Run>
+void enter_and_run(void* token, Take take, Run run) {
+    if (!gate().enter()) return;  // the interpreter ends: a launch stays pending and is dropped
     try {
-        record* r = core::record_pool::instance().claim(reinterpret_cast<core::token>(user_data));
-        if (r != nullptr) run(*r, call);
+        record* r = take(reinterpret_cast<core::token>(token));
+        if (r != nullptr) run(*r);
     } catch (::abi::__forced_unwind&) {
         park();
     }
     gate().leave();
 }
 
+record* claim(core::token t) {
+    return core::record_pool::instance().claim(t);
+}
+
 }  // namespace
 
 extern "C" void hostlaunch_python_call(void* token) {
-    enter_and_run(token, call_callable);
+    enter_and_run(token, claim, [](record& r) { run(r, call_callable); });
 }
 extern "C" void hostlaunch_python_thunk(void* token) {
-    enter_and_run(token, call_thunk);
+    enter_and_run(token, claim, [](record& r) { run(r, call_thunk); });
+}
+extern "C" void hostlaunch_python_graph_call(void* token) {
+    enter_and_run(token, core::held_by_graphs, [](record& r) { run_for_graph(r, call_callable); });
+}
+extern "C" void hostlaunch_python_graph_thunk(void* token) {
+    enter_and_run(token, core::held_by_graphs, [](record& r) { run_for_graph(r, call_thunk); });
+}
+
+payload& fill_payload(core::record& r, PyObject* fn, function_argument& function) {
+    auto* p = new (r.payload) payload;
+    p->fn = Py_NewRef(fn);
+    p->code = function.code;
+    p->user_data = function.user_data;
+    p->copy = std::exchange(function.copy, nullptr);
+    return *p;
 }
 
 void destroy_payload(payload& p) {

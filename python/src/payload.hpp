@@ -8,6 +8,7 @@
 #include <new>
 
 #include "core/record.hpp"
+#include "function_argument.hpp"
 #include "python.hpp"
 
 namespace hostlaunch::python {
@@ -30,6 +31,11 @@ inline payload& payload_of(core::record& r) noexcept {
 // The host functions that gated launches hand to the driver; user_data is a record's token.
 extern "C" void hostlaunch_python_call(void* token);   // calls a Python callable
 extern "C" void hostlaunch_python_thunk(void* token);  // calls a ctypes thunk that wraps Python
+extern "C" void hostlaunch_python_graph_call(void* token);  // the same for nodes of graphs
+extern "C" void hostlaunch_python_graph_thunk(void* token);
+
+// Fills a record with a new reference to fn and what was checked; takes the copy over.
+payload& fill_payload(core::record& r, PyObject* fn, function_argument& function);
 
 // Drops all that a payload holds. requires: attached, on the main thread or before any launch.
 void destroy_payload(payload& p);

@@ -144,6 +144,11 @@ bool parse_stream(PyObject* object, stream_argument& out) {
     return PyType_Check(object) ? refuse_type(object) : ask_foreign(object, out);
 }
 
+bool parse_builder_stream(PyObject* builder, stream_argument& out) {
+    out.builder = nullptr;
+    return ask_foreign(builder, out);
+}
+
 bool require_open(PyObject* object, const stream_argument& stream, const char* attempted) {
     bool closed = false;
     if (stream.own != nullptr) {

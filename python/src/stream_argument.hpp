@@ -18,6 +18,9 @@ struct stream_argument {
 // raised. requires: attached. Runs Python code of foreign types.
 bool parse_stream(PyObject* object, stream_argument& out);
 
+// Reads the stream that a builder captures, for calls that are captured like any work on it.
+bool parse_builder_stream(PyObject* builder, stream_argument& out);
+
 // Refuses a closed stream, ours or foreign. False with RuntimeError.
 bool require_open(PyObject* object, const stream_argument& stream, const char* attempted);
 

@@ -124,4 +124,13 @@ status ask_context(stream_target& target) noexcept {
     return {code, "cuStreamGetCtx"};
 }
 
+work_scope::work_scope(stream_target& target) noexcept : defaults_(target) {
+    status_ = defaults_.status();
+    if (status_.ok()) status_ = find_context(target);
+    if (status_.ok()) {
+        current_.emplace(target.context);
+        status_ = current_->status();
+    }
+}
+
 }  // namespace hostlaunch::core

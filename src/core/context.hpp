@@ -4,6 +4,8 @@
 // Every function here enters the driver: call without the GIL and without any lock.
 #pragma once
 
+#include <optional>
+
 #include "core/status.hpp"
 #include "driver/abi.hpp"
 #include "driver/driver.hpp"
@@ -118,5 +120,18 @@ status ask_context(stream_target& target) noexcept;
 inline status find_context(stream_target& target) noexcept {
     return target.context != nullptr ? status{} : ask_context(target);
 }
+
+// Makes the context of a stream current for a scope, whichever kind of stream it is, and fills
+// target.context. The stream may capture.
+class work_scope {
+  public:
+    explicit work_scope(stream_target& target) noexcept;
+    core::status status() const noexcept { return status_; }
+
+  private:
+    target_scope defaults_;
+    std::optional<current_context> current_;
+    core::status status_;
+};
 
 }  // namespace hostlaunch::core

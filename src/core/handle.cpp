@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/abandoned_capture.hpp"
 #include "core/context.hpp"
 #include "core/outcomes.hpp"
 #include "core/process.hpp"
@@ -41,6 +42,12 @@ int destroy(object_kind kind, std::uint64_t value) noexcept {
             return api.mem_free(value);
         case object_kind::host_memory:
             return api.mem_free_host(reinterpret_cast<void*>(value));
+        case object_kind::graph:
+            return api.graph_destroy(reinterpret_cast<abi::graph>(value));
+        case object_kind::graph_exec:
+            return api.graph_exec_destroy(reinterpret_cast<abi::graph_exec>(value));
+        case object_kind::capture:
+            return end_abandoned(value);
         case object_kind::none:
             break;
     }

@@ -13,7 +13,16 @@
 
 namespace hostlaunch::core {
 
-enum class object_kind : std::uint8_t { none, stream, event, device_memory, host_memory };
+enum class object_kind : std::uint8_t {
+    none,
+    stream,
+    event,
+    device_memory,
+    host_memory,
+    graph,
+    graph_exec,
+    capture,  // an abandoned_capture to end
+};
 
 // Destroys a driver object now if the thread may, else hands it to run_deferred. After a fork and
 // during process exit it does nothing. Enters the driver: call without the GIL and without locks.

@@ -21,25 +21,6 @@ status choose_context(int device, abi::context* out) noexcept {
     return *out != nullptr ? status{} : primary_context(0, out);
 }
 
-// Makes the context of a stream current for a scope, whichever kind of stream it is.
-class work_scope {
-  public:
-    explicit work_scope(stream_target& target) noexcept : defaults_(target) {
-        status_ = defaults_.status();
-        if (status_.ok()) status_ = find_context(target);
-        if (status_.ok()) {
-            current_.emplace(target.context);
-            status_ = current_->status();
-        }
-    }
-    core::status status() const noexcept { return status_; }
-
-  private:
-    target_scope defaults_;
-    std::optional<current_context> current_;
-    core::status status_;
-};
-
 }  // namespace
 
 stream::stream(abi::stream borrowed) noexcept : handle_(object_kind::none, number(borrowed)) {}

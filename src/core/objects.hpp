@@ -26,7 +26,7 @@ struct stream_options {  // as hostlaunch::stream_options
     std::optional<int> priority;  // within the device's range; lower numbers are more urgent
 };
 
-class stream {
+class stream : public std::enable_shared_from_this<stream> {
   public:
     // Creates a stream. A priority out of range is CUDA_ERROR_INVALID_VALUE.
     static status create(const stream_options& options, std::unique_ptr<stream>& out);

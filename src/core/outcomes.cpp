@@ -43,7 +43,7 @@ void for_each_record(Use&& use) noexcept {
 
 bool has_ended(state now) noexcept {
     return now == state::ran || now == state::raised || now == state::abandoned ||
-           now == state::dropped;
+           now == state::dropped || now == state::spent;
 }
 
 void read_ended(launch_stats& s) noexcept {
@@ -89,9 +89,12 @@ launch_stats read_stats() noexcept {
         s.pending += now == state::pending ? 1 : 0;
         s.running += now == state::running ? 1 : 0;
         s.awaiting_release += has_ended(now) ? 1 : 0;
+        s.graph_callbacks += now == state::attached ? 1 : 0;
     });
     s.accepted =
         at_least_as_told(s.ran + s.raised + s.abandoned + s.dropped + s.pending + s.running);
+    s.graph_ran = count.graph_ran.load();
+    s.graph_raised = count.graph_raised.load();
     return s;
 }
 

@@ -31,6 +31,8 @@ struct counters {
     std::atomic<std::uint64_t> raised{0};
     alignas(64) std::atomic<std::uint64_t> abandoned{0};  // housekeeper and exit
     std::atomic<std::uint64_t> dropped{0};
+    alignas(64) std::atomic<std::uint64_t> graph_ran{0};  // driver threads
+    std::atomic<std::uint64_t> graph_raised{0};
 };
 inline constinit counters count;
 }  // namespace detail

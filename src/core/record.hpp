@@ -20,6 +20,15 @@
 //    generation, so a token that was used or withdrawn never claims the record's next user.
 //  - Only pending records are swept: a refused launch is never counted as anything.
 //  - Record memory is never unmapped.
+//
+// A record that carries a host function of graphs goes another way (graph_function.hpp): it runs
+// any number of times while graphs hold it, and whoever lets go of it last gives it back.
+//
+//            attach             driver's destructor
+//   free ----------> attached -----------------------> spent ---> recycle
+//                       | take_back (its node was refused)
+//                       v           the first of caller and driver to let go
+//                    withdrawn ------------------------------> hollow ---> recycle, by the second
 #pragma once
 
 #include <atomic>
@@ -43,7 +52,11 @@ enum class state : std::uint8_t {
     raised,
     abandoned,
     dropped,
-    kept,  // ended; its payload stays to process end, since its function could still run
+    kept,       // ended; its payload stays to process end, since its function could still run
+    attached,   // held by graphs, which may run it at any time
+    spent,      // no graph can run it any more, or left behind by such a run: awaits release
+    withdrawn,  // the caller has its payload back; a graph still refers to the record
+    hollow,     // as withdrawn, and one of the two has let go
 };
 
 enum class record_kind : std::uint32_t {

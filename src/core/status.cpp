@@ -32,6 +32,18 @@ constexpr misuse_text misuse_texts[] = {
      "a default stream means the current context, and this thread has none. Make a device current "
      "first (for example cuda.core Device(0).set_current(), torch.cuda.set_device(0) or "
      "cupy.cuda.Device(0).use()), or use a created stream"},
+    {misuse::not_building, "HOSTLAUNCH_ERROR_NOT_BUILDING",
+     "the builder is not building: no capture of its own is in progress on its stream. Call "
+     "begin_building first, or attach while the other library captures"},
+    {misuse::already_built, "HOSTLAUNCH_ERROR_ALREADY_BUILT",
+     "the builder has ended building and cannot go on; create another one"},
+    {misuse::foreign_capture, "HOSTLAUNCH_ERROR_FOREIGN_CAPTURE",
+     "another library began this capture, and that library ends it and makes its graph"},
+    {misuse::not_built, "HOSTLAUNCH_ERROR_NOT_BUILT",
+     "the builder has no graph yet; call begin_building and end_building first"},
+    {misuse::foreign_node, "HOSTLAUNCH_ERROR_FOREIGN_NODE",
+     "the node is not one of this graph; use what callback() of the builder that it was made from "
+     "returned"},
     {misuse::driver_unavailable, "HOSTLAUNCH_ERROR_DRIVER_UNAVAILABLE", "no usable CUDA driver"},
 };
 

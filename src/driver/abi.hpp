@@ -36,6 +36,13 @@ struct exec_update_result {  // CUgraphExecUpdateResultInfo
     graph_node error_from_node;
 };
 
+struct graph_instantiate_params {  // CUDA_GRAPH_INSTANTIATE_PARAMS
+    std::uint64_t flags;
+    stream upload;
+    graph_node error_node;
+    int outcome;  // CUgraphInstantiateResult: 0 is success
+};
+
 // The default-stream tokens; a null stream means the legacy one in the plain entry points.
 inline const auto stream_legacy = reinterpret_cast<stream>(std::uintptr_t{1});
 inline const auto stream_per_thread = reinterpret_cast<stream>(std::uintptr_t{2});
@@ -86,6 +93,13 @@ inline constexpr unsigned mem_host_alloc_portable = 1;
 inline constexpr unsigned mem_host_alloc_device_map = 2;
 inline constexpr unsigned user_object_no_destructor_sync = 1;
 inline constexpr unsigned graph_user_object_move = 1;
+
+// CUgraphExecUpdateResult
+inline constexpr int exec_update_success = 0;
+inline constexpr int exec_update_error = 1;
+inline constexpr int exec_update_topology_changed = 2;
+inline constexpr int exec_update_node_type_changed = 3;
+inline constexpr int exec_update_parameters_changed = 5;
 
 // CUdriverProcAddressQueryResult
 enum class proc_address_result : int { found = 0, not_found = 1, version_not_sufficient = 2 };

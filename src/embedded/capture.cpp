@@ -6,6 +6,8 @@
 #include <memory>
 #include <unordered_set>
 
+#include "embedded/graphs.hpp"
+
 namespace hostlaunch::embedded {
 
 namespace {
@@ -19,17 +21,14 @@ capture_state* find_capture(std::uint64_t id) {
     return nullptr;
 }
 
-void add_node(stream_state& s, const work& what) {
-    graph_state& g = *s.capture->built;
+void record_node(stream_state& s, node_kind kind, const work& what, event target) {
     auto made = std::make_unique<node_state>();
-    made->owner = &g;
+    made->kind = kind;
     made->what = what;
+    made->target = target;
     made->dependencies = s.tips;
-    g.nodes.reserve(g.nodes.size() + 1);
     s.tips.reserve(1);
-    made->handle = make_handle<graph_node>(the_driver().handles.add(handle_kind::node, made.get()));
-    s.tips.assign(1, made.get());
-    g.nodes.push_back(std::move(made));
+    s.tips.assign(1, &add_node(*s.capture->built, std::move(made)));
 }
 
 void add_tips(stream_state& s, const std::vector<node_state*>& tips) {
@@ -49,6 +48,7 @@ void join(stream_state& s, capture_state& c, const std::vector<node_state*>& tip
 // Whether everything that the other members recorded comes before what the origin recorded last.
 bool all_joined(const capture_state& c) {
     std::unordered_set<const node_state*> reached(c.origin->tips.begin(), c.origin->tips.end());
+    reached.insert(c.dropped.begin(), c.dropped.end());
     std::vector<const node_state*> look(reached.begin(), reached.end());
     while (!look.empty()) {
         const node_state* node = look.back();
@@ -127,7 +127,7 @@ result enqueue(lock& held, stream_state& s, const work& what) {
     const result refused = refuse_work(s);
     if (refused == success) {
         if (s.capture != nullptr) {
-            add_node(s, what);
+            record_node(s, kind_of(what), what, nullptr);
         } else {
             push(held, s, what);
         }
@@ -147,10 +147,7 @@ result record_event(lock& held, stream_state& s, event_state& e, bool external) 
         e.capture_id = 0;
         push_record(held, s, e);
     } else if (external) {
-        work w{};
-        w.kind = work_kind::record;
-        w.record = {&e, 0};
-        add_node(s, w);
+        record_node(s, node_kind::record_event, work{}, e.handle);
     } else {
         e.capture_tips = s.tips;
         e.capture_id = s.capture->id;
@@ -164,10 +161,7 @@ result wait_event(lock& held, stream_state& s, event_state& e, bool external) {
         return refused;
     }
     if (s.capture != nullptr && external) {
-        work w{};
-        w.kind = work_kind::barrier;
-        w.record = {&e, 0};
-        add_node(s, w);
+        record_node(s, node_kind::wait_event, work{}, e.handle);
         return success;
     }
     if (e.capture_id != 0) {
@@ -189,7 +183,6 @@ result begin_capture(stream_state& s, capture_mode mode) {
         return error_illegal_state;
     }
     driver& d = the_driver();
-    auto built = std::make_unique<graph_state>();
     auto made = std::make_unique<capture_state>();
     made->id = d.next_id++;
     made->mode = mode;
@@ -197,8 +190,7 @@ result begin_capture(stream_state& s, capture_mode mode) {
     made->origin = &s;
     d.captures.reserve(d.captures.size() + 1);
     made->members.reserve(1);
-    built->handle = make_handle<graph>(d.handles.add(handle_kind::graph, built.get()));
-    made->built = built.release();
+    made->built = &create_graph();
     join(s, *made, {});
     d.captures.push_back(made.release());
     return success;
@@ -301,6 +293,32 @@ result refuse_wait(const stream_state& s) {
     return refused != success ? refused : refuse_unsafe();
 }
 
+result refuse_launch(const stream_state& s) {
+    return s.capture != nullptr ? refuse_wait(s) : refuse_work(s);
+}
+
+result set_dependencies(stream_state& s, const std::vector<node_state*>& nodes, bool replace) {
+    if (s.capture == nullptr) {
+        return error_illegal_state;
+    }
+    capture_state& c = *s.capture;
+    if (c.invalid) {
+        return error_stream_capture_invalidated;
+    }
+    for (const node_state* node : nodes) {
+        if (node->owner != c.built) {
+            return error_invalid_value;
+        }
+    }
+    s.tips.reserve(s.tips.size() + nodes.size());
+    if (replace) {
+        c.dropped.insert(c.dropped.end(), s.tips.begin(), s.tips.end());
+        s.tips.clear();
+    }
+    add_tips(s, nodes);
+    return success;
+}
+
 result refuse_context_wait(const context_state& ctx) {
     result answer = success;
     for (capture_state* c : the_driver().captures) {
@@ -319,21 +337,6 @@ result refuse_event_wait(const event_state& e) {
         return error_captured_event;
     }
     return refuse_unsafe();
-}
-
-void destroy_graph(graph_state& g) {
-    driver& d = the_driver();
-    for (const auto& node : g.nodes) {
-        d.handles.remove(handle_bits(node->handle));
-    }
-    d.handles.remove(handle_bits(g.handle));
-    delete &g;
-}
-
-bool is_being_captured(const graph_state& g) {
-    const auto& captures = the_driver().captures;
-    return std::any_of(captures.begin(), captures.end(),
-                       [&](const capture_state* c) { return c->built == &g; });
 }
 
 }  // namespace hostlaunch::embedded

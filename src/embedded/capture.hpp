@@ -19,6 +19,9 @@ result wait_event(lock& held, stream_state& s, event_state& e, bool external);
 result begin_capture(stream_state& s, capture_mode mode);
 result end_capture(stream_state& s, graph* out);
 
+// What the next captured work depends on, beside or instead of what it did.
+result set_dependencies(stream_state& s, const std::vector<node_state*>& nodes, bool replace);
+
 // NONE for a stream that does not capture; IMPLICIT for the legacy stream while a blocking stream
 // of its context captures, which leaves that capture alone.
 result capture_status_of(const stream_state& s, capture_status& status);
@@ -31,10 +34,8 @@ void abandon_capture(stream_state& s);
 result refuse_unsafe();                          // by the mode table; allocation, say
 result refuse_legacy(const context_state& ctx);  // use of the legacy stream
 result refuse_wait(const stream_state& s);       // synchronising with or querying a stream
+result refuse_launch(const stream_state& s);     // of a graph
 result refuse_context_wait(const context_state& ctx);
 result refuse_event_wait(const event_state& e);
-
-void destroy_graph(graph_state& g);
-bool is_being_captured(const graph_state& g);
 
 }  // namespace hostlaunch::embedded

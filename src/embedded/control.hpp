@@ -77,10 +77,13 @@ int hostlaunch_embedded_violations(void);
 const char* hostlaunch_embedded_first_violation(void);  // an entry's name, or null
 
 // Objects alive now: "streams", "events", "device_memory", "host_memory", "pending" (host
-// functions not started), "graphs". -1 for an unknown name.
+// functions not started), "graphs" (clones and child graphs too), "graph_execs" (until their last
+// launch has completed), "user_objects" (until their destructor has returned). And "destructors":
+// how many of those have run since load. -1 for an unknown name.
 std::int64_t hostlaunch_embedded_live(const char* what);
 
-// Waits until nothing is queued or running anywhere. 0, or 1 after timeout_ms.
+// Waits until nothing is queued or running anywhere and no destructor is due. 0, or 1 after
+// timeout_ms.
 int hostlaunch_embedded_wait_idle(int timeout_ms);
 
 }  // extern "C"

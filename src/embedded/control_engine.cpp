@@ -103,6 +103,15 @@ HOSTLAUNCH_EMBEDDED_EXPORT std::int64_t hostlaunch_embedded_live(const char* wha
     if (is("graphs")) {
         return d.handles.live(handle_kind::graph);
     }
+    if (is("graph_execs")) {
+        return d.execs;
+    }
+    if (is("user_objects")) {
+        return d.user_objects;
+    }
+    if (is("destructors")) {
+        return static_cast<std::int64_t>(d.destructors_run);
+    }
     if (is("pending")) {
         return d.pending;
     }

@@ -49,6 +49,7 @@ struct driver {
 
     // Free lists: nothing shrinks, so memory follows the peak.
     operation* free_operations = nullptr;
+    std::size_t free_operation_count = 0;
     mark* free_marks = nullptr;
     std::size_t free_mark_count = 0;
     thread_gate* free_gates = nullptr;
@@ -59,14 +60,23 @@ struct driver {
     std::int64_t running = 0;  // host functions that run now
     std::uint64_t ended = 0;   // host functions that have run since load
 
+    // User objects whose destructor is due, and the thread that calls it.
+    user_object_state* dying_head = nullptr;
+    user_object_state* dying_tail = nullptr;
+    bool destroyer_started = false;
+    std::condition_variable destroyer_wakes;
+    std::int64_t user_objects = 0;      // whose destructor has not returned
+    std::uint64_t destructors_run = 0;  // since load
+    std::int64_t execs = 0;             // destroyed ones with launches in flight included
+
     // Knobs of control.hpp that steer the engine.
     int thread_mode = 0;
     int launch_mode = 0;
     int launch_depth = 0;
     bool manual = false;
     int steps = 0;  // host functions that may still start while `manual`
-    // Wakes whoever waits for a host function to start or to end, or for a knob to be turned:
-    // launches that wait, and `step`.
+    // Wakes whoever waits for a host function to start or to end, for a destructor to end, or for a
+    // knob to be turned: launches that wait, `step`, and `wait_idle`.
     std::condition_variable progress;
     int progress_waiters = 0;
 };
@@ -85,6 +95,19 @@ void push_event_wait(lock& held, stream_state& s, event_state& e);
 
 // Records the event in the stream: everything before it, nothing after it.
 void push_record(lock& held, stream_state& s, event_state& e);
+
+// The same in steps, for several operations that stand together. First room for all, which throws
+// before anything has changed; then what the default-stream rule asks for; then `append_*` for
+// each; then `drain`.
+void reserve_operations(const stream_state& s, std::size_t count, std::size_t marks);
+void begin_append(stream_state& s);
+void append_work(stream_state& s, const work& what);
+void append_barrier(stream_state& s, mark_list& marks, std::uint64_t target);  // takes a mark
+void append_event_wait(stream_state& s, event_state& e);                       // takes a mark
+void append_record(stream_state& s, event_state& e);
+
+// A launch of an executable has completed (execs.cpp).
+void complete_launch(const work::launch_work& w);
 
 // "Its head may have become ready"; `drain` then runs whatever is.
 void schedule(stream_state& s);
@@ -110,7 +133,8 @@ void reserve_marks(std::size_t count);
 
 // Counts `waiting` up; reaching `target` counts it down again.
 void add_mark(mark_list& marks, std::uint64_t target, gate& waiting);
-void reach_stream_marks(stream_state& s);
+// requires: the targets in the list never decrease
+void reach_marks(mark_list& marks, std::uint64_t completed);
 void reach_event_marks(event_state& e, std::uint64_t record);
 
 // Block until what is enqueued now has completed. Return the sticky error if there is one.
@@ -121,7 +145,8 @@ result wait_for_event(lock& held, event_state& e);
 // The same, but stays in spite of a sticky error. The context may be gone afterwards.
 void wait_for_work(lock& held, const context_state& ctx);
 
-// Blocks until nothing is queued or running anywhere. False once the deadline has passed.
+// Blocks until nothing is queued or running anywhere, destructors included. False once the deadline
+// has passed.
 bool wait_for_everything(lock& held, steady_time deadline);
 
 // --- executor.cpp: requires the mutex

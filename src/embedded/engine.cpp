@@ -17,23 +17,16 @@ namespace {
 // Copies of more bytes run with the mutex released.
 constexpr std::size_t inline_bytes = 4096;
 
-// Makes room for one push into the stream: at most two operations, and a mark for each stream
-// that its barrier may wait for.
-void reserve(driver& d, const stream_state& s) {
-    if (d.free_operations == nullptr || d.free_operations->next == nullptr) {
-        constexpr int chunk = 64;
-        auto* fresh = new operation[chunk];  // never freed: see driver::free_operations
-        for (int i = 0; i < chunk; ++i) {
-            fresh[i].next = d.free_operations;
-            d.free_operations = &fresh[i];
-        }
-    }
-    reserve_marks(s.is_legacy ? s.ctx->streams.size() : 2);
+void free_operation(driver& d, operation& op) {
+    op.next = d.free_operations;
+    d.free_operations = &op;
+    ++d.free_operation_count;
 }
 
 operation& new_operation(driver& d) {
     operation& op = *d.free_operations;
     d.free_operations = op.next;
+    --d.free_operation_count;
     op.next = nullptr;
     op.join = gate{};
     return op;
@@ -193,6 +186,9 @@ bool run_head(lock& held, driver& d, stream_state& s) {
         case work_kind::write_value:
             write_value(d, op.what.value);
             return true;
+        case work_kind::end_launch:
+            complete_launch(op.what.launch);
+            return true;
     }
     return true;
 }
@@ -209,13 +205,56 @@ void advance(lock& held, driver& d, stream_state& s) {
 
 }  // namespace
 
-void push(lock& held, stream_state& s, const work& what) {
+void reserve_operations(const stream_state& s, std::size_t count, std::size_t marks) {
     driver& d = the_driver();
-    reserve(d, s);
-    push_implicit_barrier(d, s);
+    while (d.free_operation_count < count + 1) {
+        constexpr std::size_t chunk = 64;
+        auto* fresh = new operation[chunk];  // never freed: see driver::free_operations
+        for (std::size_t i = 0; i < chunk; ++i) {
+            free_operation(d, fresh[i]);
+        }
+    }
+    reserve_marks(marks + (s.is_legacy ? s.ctx->streams.size() : 1));
+}
+
+void begin_append(stream_state& s) {
+    push_implicit_barrier(the_driver(), s);
+}
+
+void append_work(stream_state& s, const work& what) {
+    driver& d = the_driver();
     operation& op = new_operation(d);
     op.what = what;
     append(d, s, op);
+}
+
+void append_barrier(stream_state& s, mark_list& marks, std::uint64_t target) {
+    driver& d = the_driver();
+    operation& barrier = new_barrier(d);
+    barrier.join.owner = &s;
+    add_mark(marks, target, barrier.join);
+    append(d, s, barrier);
+}
+
+void append_event_wait(stream_state& s, event_state& e) {
+    if (!e.done) {
+        append_barrier(s, e.marks, e.last_record);
+    }
+}
+
+void append_record(stream_state& s, event_state& e) {
+    ++e.last_record;
+    e.done = false;
+    work w{};
+    w.kind = work_kind::record;
+    w.record = {&e, e.last_record};
+    append_work(s, w);
+}
+
+void push(lock& held, stream_state& s, const work& what) {
+    reserve_operations(s, 1, 0);
+    begin_append(s);
+    append_work(s, what);
     drain(held);
 }
 
@@ -223,24 +262,17 @@ void push_event_wait(lock& held, stream_state& s, event_state& e) {
     if (e.done) {
         return;
     }
-    driver& d = the_driver();
-    reserve(d, s);
-    push_implicit_barrier(d, s);
-    operation& barrier = new_barrier(d);
-    barrier.join.owner = &s;
-    add_mark(e.marks, e.last_record, barrier.join);
-    append(d, s, barrier);
+    reserve_operations(s, 1, 1);
+    begin_append(s);
+    append_event_wait(s, e);
     drain(held);
 }
 
 void push_record(lock& held, stream_state& s, event_state& e) {
-    reserve(the_driver(), s);  // nothing throws once the event has changed
-    ++e.last_record;
-    e.done = false;
-    work w{};
-    w.kind = work_kind::record;
-    w.record = {&e, e.last_record};
-    push(held, s, w);
+    reserve_operations(s, 1, 0);
+    begin_append(s);
+    append_record(s, e);
+    drain(held);
 }
 
 void schedule(stream_state& s) {
@@ -272,9 +304,8 @@ void finish_head(stream_state& s) {
     s.tail = s.head == nullptr ? nullptr : s.tail;
     ++s.completed;
     --d.queued;
-    op.next = d.free_operations;
-    d.free_operations = &op;
-    reach_stream_marks(s);
+    free_operation(d, op);
+    reach_marks(s.marks, s.completed);
 }
 
 bool is_complete(const stream_state& s) {

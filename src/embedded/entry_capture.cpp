@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points about stream capture, and what there is of graphs: their end and their nodes.
+// Entry points about stream capture.
 #include <algorithm>
 
 #include "embedded/capture.hpp"
 #include "embedded/contexts.hpp"
 #include "embedded/entry.hpp"
+#include "embedded/graphs.hpp"
 
 namespace hostlaunch::embedded {
 
@@ -71,23 +72,30 @@ result get_info(stream handle, const capture_info& out) {
     });
 }
 
-result get_nodes(graph g, graph_node* nodes, std::size_t* count) {
-    const lock held(the_driver().mutex);
-    result why;
-    const graph_state* found = find_graph(g, why);
-    if (found == nullptr || count == nullptr) {
-        return error_invalid_value;
-    }
-    if (nodes == nullptr) {
-        *count = found->nodes.size();
-        return success;
-    }
-    const std::size_t given = std::min(*count, found->nodes.size());
-    for (std::size_t i = 0; i < *count; ++i) {
-        nodes[i] = i < given ? found->nodes[i]->handle : nullptr;
-    }
-    *count = given;
-    return success;
+result update_dependencies(stream handle, const graph_node* nodes, std::size_t count,
+                           unsigned flags) {
+    constexpr unsigned replaces = 1;  // CU_STREAM_SET_CAPTURE_DEPENDENCIES
+    return with_stream(handle, [&](stream_state& s) {
+        if ((flags & ~replaces) != 0 || (nodes == nullptr && count != 0)) {
+            return error_invalid_value;
+        }
+        std::vector<node_state*> found(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            found[i] = find_node(nodes[i]);
+            if (found[i] == nullptr) {
+                return error_invalid_value;
+            }
+        }
+        return set_dependencies(s, found, flags == replaces);
+    });
+}
+
+// No edge that can be made here carries data.
+bool is_plain(const void* edges, std::size_t count) {
+    constexpr std::size_t edge_bytes = 8;  // CUgraphEdgeData
+    const auto* bytes = static_cast<const unsigned char*>(edges);
+    return edges == nullptr ||
+           std::all_of(bytes, bytes + count * edge_bytes, [](unsigned char b) { return b == 0; });
 }
 
 }  // namespace
@@ -168,25 +176,22 @@ result cuThreadExchangeStreamCaptureMode(capture_mode* mode) {
         mode);
 }
 
-result cuGraphDestroy(graph g) {
+result cuStreamUpdateCaptureDependencies(stream s, graph_node* nodes, std::size_t count,
+                                         unsigned flags) {
     return enter(
-        entry_id::cuGraphDestroy,
-        [&] {
-            const lock held(the_driver().mutex);
-            result why;
-            graph_state* found = find_graph(g, why);
-            if (found == nullptr || is_being_captured(*found)) {
-                return error_invalid_value;
-            }
-            destroy_graph(*found);
-            return success;
-        },
-        g);
+        entry_id::cuStreamUpdateCaptureDependencies,
+        [&] { return update_dependencies(s, nodes, count, flags); }, s, nodes, count, flags);
 }
 
-result cuGraphGetNodes(graph g, graph_node* nodes, std::size_t* count) {
+result cuStreamUpdateCaptureDependencies_v2(stream s, graph_node* nodes, const void* edges,
+                                            std::size_t count, unsigned flags) {
     return enter(
-        entry_id::cuGraphGetNodes, [&] { return get_nodes(g, nodes, count); }, g, nodes, count);
+        entry_id::cuStreamUpdateCaptureDependencies_v2,
+        [&] {
+            return is_plain(edges, count) ? update_dependencies(s, nodes, count, flags)
+                                          : error_invalid_value;
+        },
+        s, nodes, edges, count, flags);
 }
 
 }  // namespace hostlaunch::embedded

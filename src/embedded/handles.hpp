@@ -14,7 +14,17 @@
 
 namespace hostlaunch::embedded {
 
-enum class handle_kind : unsigned { none = 0, context, stream, event, graph, node, count };
+enum class handle_kind : unsigned {
+    none = 0,
+    context,
+    stream,
+    event,
+    graph,
+    node,
+    exec,
+    user_object,
+    count
+};
 
 // Guarded by driver::mutex.
 class handle_table {

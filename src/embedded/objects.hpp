@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the embedded driver is made of: operations, streams, events, contexts, captures, graphs.
+// What the embedded driver is made of: operations, streams, events, contexts, captures.
 //
 // Everything here is guarded by driver::mutex (driver.hpp) unless a member says otherwise. Work is
 // executed by whichever thread makes it ready; only host functions have threads of their own.
@@ -19,8 +19,13 @@ namespace hostlaunch::embedded {
 struct capture_state;
 struct context_state;
 struct event_state;
+struct exec_state;
 struct executor;
+struct graph_state;
+struct node_state;
+struct reference_set;
 struct stream_state;
+struct user_object_state;
 
 enum class work_kind : std::uint8_t {
     host,         // a host function, run by an executor
@@ -31,6 +36,7 @@ enum class work_kind : std::uint8_t {
     fill,         // sets memory
     wait_value,   // waits until a word in memory fulfils a condition
     write_value,  // writes a word
+    end_launch,   // ends the launch of an executable
 };
 
 // What one operation does: the part that a stream's queue and a graph's node share.
@@ -64,6 +70,11 @@ struct work {
         unsigned width;  // bytes: 4 or 8
     };
 
+    struct launch_work {
+        exec_state* exec;
+        reference_set* references;
+    };
+
     work_kind kind;
     union {
         host_work host;
@@ -71,6 +82,7 @@ struct work {
         copy_work copy;
         fill_work fill;
         value_work value;
+        launch_work launch;
     };
 };
 
@@ -108,21 +120,6 @@ struct operation {
     gate join;  // for barriers
 };
 
-struct node_state;
-
-struct graph_state {
-    graph handle = nullptr;
-    std::vector<std::unique_ptr<node_state>> nodes;  // in the order they were added
-};
-
-// A node keeps what a replay needs: the work, and the nodes that must come before.
-struct node_state {
-    graph_node handle = nullptr;
-    graph_state* owner = nullptr;
-    work what{};
-    std::vector<node_state*> dependencies;
-};
-
 // One capture, from begin to end; `members` are the streams that are part of it.
 struct capture_state {
     std::uint64_t id = 0;
@@ -132,6 +129,7 @@ struct capture_state {
     stream_state* origin = nullptr;
     graph_state* built = nullptr;
     std::vector<stream_state*> members;
+    std::vector<node_state*> dropped;  // dependencies that the user took from a stream
 };
 
 // One FIFO. The operation at the head stays there until it has completed.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Marks on streams and events, and the threads that block until theirs are reached.
 #include "embedded/driver.hpp"
+#include "embedded/user_objects.hpp"
 
 namespace hostlaunch::embedded {
 
@@ -100,6 +101,14 @@ void await(stream_state& s, thread_gate& g) {
     }
 }
 
+bool wait_destructors(lock& held, driver& d, const steady_time& deadline) {
+    ++d.progress_waiters;
+    const bool done =
+        d.progress.wait_until(held, deadline, [&] { return destructors_are_done(d); });
+    --d.progress_waiters;
+    return done;
+}
+
 }  // namespace
 
 void reserve_marks(std::size_t count) {
@@ -122,18 +131,17 @@ void add_mark(mark_list& marks, std::uint64_t target, gate& waiting) {
     marks.tail = &m;
 }
 
-// Targets in a stream's list never decrease, so the reached ones stand in front.
-void reach_stream_marks(stream_state& s) {
+void reach_marks(mark_list& marks, std::uint64_t completed) {
     driver& d = the_driver();
-    while (s.marks.head != nullptr && s.marks.head->target <= s.completed) {
-        mark& m = *s.marks.head;
-        s.marks.head = m.next;
+    while (marks.head != nullptr && marks.head->target <= completed) {
+        mark& m = *marks.head;
+        marks.head = m.next;
         gate& waiting = *m.waiting;
         free_mark(d, m);
         count_down(d, waiting);
     }
-    if (s.marks.head == nullptr) {
-        s.marks.tail = nullptr;
+    if (marks.head == nullptr) {
+        marks.tail = nullptr;
     }
 }
 
@@ -202,14 +210,14 @@ void wait_for_work(lock& held, const context_state& ctx) {
 
 bool wait_for_everything(lock& held, steady_time deadline) {
     driver& d = the_driver();
-    while (d.queued > 0) {
+    while (d.queued > 0 || !destructors_are_done(d)) {
         thread_gate& g = new_gate(d);
         for (context_state* ctx : d.contexts) {
             for (stream_state* s : ctx->streams) {
                 await(*s, g);
             }
         }
-        if (!wait(held, d, g, on_error::stay, &deadline)) {
+        if (!wait(held, d, g, on_error::stay, &deadline) || !wait_destructors(held, d, deadline)) {
             return false;
         }
     }

@@ -2,8 +2,6 @@
 // host_launch for C++: the trampolines, and the non-template parts of the overloads.
 #include "hostlaunch/launch.hpp"
 
-#include <cxxabi.h>
-
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +13,7 @@
 #include "core/pool.hpp"
 #include "core/process.hpp"
 #include "surface/border.hpp"
-#include "surface/unhandled.hpp"
+#include "surface/run.hpp"
 
 namespace hostlaunch {
 namespace {
@@ -25,22 +23,6 @@ using core::record;
 using core::state;
 
 constexpr const char* attempted = "host_launch";
-
-// Runs user code on the driver's thread. Nothing leaves: exceptions go to the handler, and a thread
-// that is being unwound by force (by an interpreter that ended, say) parks.
-template <class Call>
-state run_guarded(Call&& call) {
-    const core::host_function_scope inside;
-    try {
-        call();
-        return state::ran;
-    } catch (::abi::__forced_unwind&) {
-        core::park();
-    } catch (...) {
-        report_unhandled(std::current_exception());
-        return state::raised;
-    }
-}
 
 extern "C" void hostlaunch_call(void* user_data) {
     if (!gate().enter()) return;  // the process ends: the launch never runs

@@ -11,20 +11,29 @@ CUstream_st* stream_ref::owned_handle() const noexcept {
     return reinterpret_cast<CUstream_st*>(owner_->raw());
 }
 
-stream::stream(std::unique_ptr<core::stream> made) noexcept : impl_(std::move(made)) {}
+stream::stream(std::shared_ptr<core::stream> made) noexcept : impl_(std::move(made)) {}
 
 stream::stream(const stream_options& options) {
     core::throw_if_failed(core::enter_driver(), "stream()");
     const core::stream_options wanted{options.device_id, options.nonblocking, options.priority};
-    core::throw_if_failed(core::stream::create(wanted, impl_), "stream()");
+    std::unique_ptr<core::stream> made;
+    core::throw_if_failed(core::stream::create(wanted, made), "stream()");
+    impl_ = std::move(made);
 }
 
-stream::~stream() = default;
+stream::~stream() {
+    close_if_owner();
+}
 stream::stream(stream&&) noexcept = default;
-stream& stream::operator=(stream&&) noexcept = default;
+stream& stream::operator=(stream&& other) noexcept {
+    if (this == &other) return *this;
+    close_if_owner();
+    impl_ = std::move(other.impl_);
+    return *this;
+}
 
 stream stream::from_handle(CUstream_st* handle) {
-    return stream(std::make_unique<core::stream>(reinterpret_cast<abi::stream>(handle)));
+    return stream(std::make_shared<core::stream>(reinterpret_cast<abi::stream>(handle)));
 }
 
 CUstream_st* stream::handle() const noexcept {
@@ -74,6 +83,10 @@ void stream::wait(stream_ref other) {
             return core::wait_stream(s.target(), target);
         });
     });
+}
+
+void stream::close_if_owner() noexcept {
+    if (impl_ != nullptr) impl_->close();
 }
 
 void stream::close() noexcept {

@@ -121,8 +121,8 @@ class embedded_driver : public testing::Test {
             cuEventDestroy_v2(e);
         }
         EXPECT_EQ(hostlaunch_embedded_wait_idle(patience_ms), 0);
-        for (const char* what :
-             {"streams", "events", "device_memory", "host_memory", "pending", "graphs"}) {
+        for (const char* what : {"streams", "events", "device_memory", "host_memory", "pending",
+                                 "graphs", "graph_execs", "user_objects"}) {
             EXPECT_EQ(hostlaunch_embedded_live(what), 0) << what;
         }
         EXPECT_EQ(cuDevicePrimaryCtxRelease_v2(0), success);

@@ -80,6 +80,9 @@ static_assert(offsetof(host_node_params, user_data) == offsetof(CUDA_HOST_NODE_P
 static_assert(sizeof(exec_update_result) == sizeof(CUgraphExecUpdateResultInfo));
 static_assert(offsetof(exec_update_result, error_node) ==
               offsetof(CUgraphExecUpdateResultInfo, errorNode));
+static_assert(sizeof(graph_instantiate_params) == sizeof(CUDA_GRAPH_INSTANTIATE_PARAMS));
+static_assert(offsetof(graph_instantiate_params, error_node) ==
+              offsetof(CUDA_GRAPH_INSTANTIATE_PARAMS, hErrNode_out));
 static_assert(same_shape<result, CUresult>::value);
 static_assert(same_shape<get_proc_address_fn, PFN_cuGetProcAddress_v12000>::value);
 
@@ -148,6 +151,12 @@ static_assert(number(proc_address_result::found) == CU_GET_PROC_ADDRESS_SUCCESS)
 static_assert(number(proc_address_result::not_found) == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 static_assert(number(proc_address_result::version_not_sufficient) ==
               CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+
+static_assert(exec_update_success == CU_GRAPH_EXEC_UPDATE_SUCCESS);
+static_assert(exec_update_error == CU_GRAPH_EXEC_UPDATE_ERROR);
+static_assert(exec_update_topology_changed == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+static_assert(exec_update_node_type_changed == CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
+static_assert(exec_update_parameters_changed == CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
 
 static_assert(stream_default == CU_STREAM_DEFAULT);
 static_assert(stream_non_blocking == CU_STREAM_NON_BLOCKING);

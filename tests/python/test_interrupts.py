@@ -10,6 +10,8 @@ def test_an_interrupt_during_a_wait_is_raised_by_it_and_cuts_no_finalizer_short(
         import os, signal, threading
         import hostlaunch
 
+        # Also where the test was started with SIGINT ignored, as in the background of a shell.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         ended = []
         started, go = threading.Event(), threading.Event()
 

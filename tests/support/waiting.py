@@ -108,7 +108,13 @@ def is_quiet():
     return stats.pending == 0 and stats.running == 0
 
 
+def no_graph_functions():
+    """Whether every host function of a graph has been released."""
+    stats = hostlaunch.stats()
+    return stats.graph_callbacks == 0 and stats.awaiting_release == 0
+
+
 def adds_up(stats):
     """Whether every accepted launch is counted exactly once."""
-    _, *parts, _ = stats
-    return stats.accepted == sum(parts)
+    ended = stats.ran + stats.raised + stats.abandoned + stats.dropped
+    return stats.accepted == stats.pending + stats.running + ended

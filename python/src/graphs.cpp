@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// GraphBuilder, Graph and GraphNode as Python classes over the core's objects.
+#include <nanobind/stl/string.h>
+
+#include "class_docs.hpp"
+#include "classes.hpp"
+#include "core/graph.hpp"
+#include "core/pool.hpp"
+#include "core/process.hpp"
+#include "graph_docs.hpp"
+#include "holder.hpp"
+#include "payload.hpp"
+#include "release.hpp"
+#include "stream_argument.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace hostlaunch::python {
+namespace {
+
+struct py_builder {
+    holder<core::graph_builder> core;
+    PyObject* stream;  // the object that was given; owned
+
+    py_builder(std::unique_ptr<core::graph_builder> made, nb::handle of) noexcept
+        : core(std::move(made)), stream(Py_NewRef(of.ptr())) {}
+    py_builder(py_builder&& other) noexcept
+        : core(std::move(other.core)), stream(std::exchange(other.stream, nullptr)) {}
+    ~py_builder() { Py_XDECREF(stream); }
+};
+
+using py_graph = holder<core::executable_graph>;
+
+// Calls f() detached; throws what fails. The objects themselves keep what is in use.
+template <class F>
+void call_core(const char* attempted, F&& f) {
+    enter(attempted);
+    throw_status(without_gil([&]() -> core::status { return f(); }), attempted);
+}
+
+// As Stream and Buffer do, but refused once exit has begun: nothing would run any more.
+void enter_to_launch(const char* attempted) {
+    enter(attempted);
+    if (core::exiting()) throw_status(core::refuse(misuse::exiting), attempted);
+}
+
+core::host_call call_of(function_kind kind, const payload& p) {
+    switch (kind) {
+        case function_kind::callable:
+            return {&hostlaunch_python_graph_call};
+        case function_kind::thunk:
+            return {&hostlaunch_python_graph_thunk};
+        default:
+            return {p.code, p.user_data, false};
+    }
+}
+
+// Checks the function, fills a record with it and gives both to add(record, call).
+template <class Add>
+void add_function(nb::handle fn, nb::handle user_data, const char* attempted, Add&& add) {
+    function_argument function;
+    if (!check_function(fn.ptr(), user_data.ptr(), function)) throw nb::python_error();
+    enter_to_launch(attempted);
+    core::record* r = core::record_pool::instance().acquire();
+    if (r == nullptr) throw std::bad_alloc();
+    const core::host_call call = call_of(function.kind, fill_payload(*r, fn.ptr(), function));
+    const core::added made = without_gil([&] { return add(*r, call); });
+    if (!made.status.ok() && made.owns_payload) {
+        payload returned = payload_of(*r);
+        core::let_go(*r);
+        destroy_payload(returned);
+    }
+    throw_status(made.status, attempted);
+    release_ended();
+}
+
+core::graph_node_token builder_callback(py_builder& self, nb::handle fn, nb::handle user_data) {
+    core::graph_node_token token;
+    core::graph_builder& builder = *self.core.object;
+    add_function(
+        fn, user_data, "GraphBuilder.callback",
+        [&](core::record& r, const core::host_call& call) { return builder.add(r, call, &token); });
+    return token;
+}
+
+void update_callback(py_graph& self, const core::graph_node_token& node, nb::handle fn,
+                     nb::handle user_data) {
+    core::executable_graph& graph = *self.object;
+    add_function(fn, user_data, "Graph.update_callback",
+                 [&](core::record& r, const core::host_call& call) {
+                     return graph.update_callback(node, r, call);
+                 });
+}
+
+py_builder attach_builder(nb::handle stream) {
+    constexpr const char* attempted = "GraphBuilder.attach";
+    const stream_argument argument = stream_from(stream, attempted);
+    std::shared_ptr<core::stream> owner;
+    if (argument.own != nullptr) owner = argument.own->shared_from_this();
+    std::unique_ptr<core::graph_builder> made;
+    call_core(attempted, [&] { return core::graph_builder::attach(argument.target, owner, made); });
+    return {std::move(made), stream};
+}
+
+abi::capture_mode mode_argument(const std::string& mode) {
+    if (mode == "relaxed") return abi::capture_mode::relaxed;
+    if (mode == "global") return abi::capture_mode::global;
+    if (mode == "thread_local") return abi::capture_mode::thread_local_mode;
+    PyErr_Format(PyExc_ValueError,
+                 "mode must be 'relaxed', 'global' or 'thread_local', not '%.100s'", mode.c_str());
+    throw nb::python_error();
+}
+
+nb::object begin_building(nb::object self, const std::string& mode) {
+    const abi::capture_mode wanted = mode_argument(mode);
+    core::graph_builder& builder = *nb::cast<py_builder&>(self).core.object;
+    call_core("GraphBuilder.begin_building", [&] { return builder.begin(wanted); });
+    return self;
+}
+
+nb::object end_building(nb::object self) {
+    core::graph_builder& builder = *nb::cast<py_builder&>(self).core.object;
+    call_core("GraphBuilder.end_building", [&] { return builder.end(); });
+    return self;
+}
+
+py_graph complete(py_builder& self) {
+    std::unique_ptr<core::executable_graph> made;
+    call_core("GraphBuilder.complete", [&] { return self.core.object->complete(made); });
+    return py_graph(std::move(made));
+}
+
+bool is_building(py_builder& self) {
+    if (self.core.object->is_closed()) return false;
+    bool building = false;
+    call_core("GraphBuilder.is_building", [&] { return self.core.object->is_building(&building); });
+    return building;
+}
+
+template <class Object>
+void close_holder(holder<Object>& self) {
+    without_gil([&self] {
+        self.object->close();
+        return 0;
+    });
+    release_ended();
+}
+
+void graph_upload(py_graph& self, nb::handle stream) {
+    constexpr const char* attempted = "Graph.upload";
+    const stream_argument on = stream_from(stream, attempted);
+    throw_status(
+        on_stream(on, [&](const core::stream_target& t) { return self.object->upload(t); }),
+        attempted);
+}
+
+void graph_launch(py_graph& self, nb::handle stream) {
+    constexpr const char* attempted = "Graph.launch";
+    const stream_argument on = stream_from(stream, attempted);
+    enter_to_launch(attempted);
+    throw_status(
+        on_stream(on, [&](const core::stream_target& t) { return self.object->launch(t); }),
+        attempted);
+    release_ended();
+}
+
+void graph_update(py_graph& self, py_builder& builder) {
+    call_core("Graph.update", [&] { return self.object->update(*builder.core.object); });
+}
+
+// The stream object may refer to the builder, so the collector has to see it.
+int traverse_builder(PyObject* self, visitproc visit, void* arg) {
+#if PY_VERSION_HEX >= 0x03090000
+    Py_VISIT(Py_TYPE(self));
+#endif
+    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<py_builder>(self)->stream);
+    return 0;
+}
+
+int clear_builder(PyObject* self) {
+    if (nb::inst_ready(self)) Py_CLEAR(nb::inst_ptr<py_builder>(self)->stream);
+    return 0;
+}
+
+PyType_Slot builder_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&traverse_builder)},
+    {Py_tp_clear, reinterpret_cast<void*>(&clear_builder)},
+    {0, nullptr},
+};
+
+void bind_builder(nb::module_& m) {
+    nb::class_<py_builder> cls(m, "GraphBuilder", docs::graph_builder, nb::is_weak_referenceable(),
+                               nb::type_slots(builder_slots));
+    cls.def_static("attach", &attach_builder, "stream"_a, docs::attach,
+                   nb::sig("def attach(stream: StreamLike) -> GraphBuilder"))
+        .def("begin_building", &begin_building, "mode"_a = "relaxed", docs::begin_building,
+             nb::sig("def begin_building(self, mode: str = 'relaxed') -> GraphBuilder"))
+        .def("end_building", &end_building, docs::end_building,
+             nb::sig("def end_building(self) -> GraphBuilder"))
+        .def("callback", &builder_callback, "fn"_a, nb::kw_only(), "user_data"_a = nb::none(),
+             docs::callback,
+             nb::sig("def callback(self, fn: HostFunction, *, user_data: int | BytesLike | None = "
+                     "None) -> GraphNode"))
+        .def("complete", &complete, docs::complete, nb::sig("def complete(self) -> Graph"))
+        .def(
+            "close", [](py_builder& self) { close_holder(self.core); }, docs::builder_close,
+            nb::sig("def close(self) -> None"))
+        .def(
+            "__cuda_stream__",
+            [](py_builder& self) {
+                return nb::make_tuple(
+                    0, reinterpret_cast<std::uintptr_t>(self.core.object->raw_stream()));
+            },
+            docs::cuda_stream, nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
+        .def_prop_ro(
+            "stream",
+            [](py_builder& self) {
+                return self.stream == nullptr ? nb::none() : nb::borrow(self.stream);
+            },
+            docs::builder_stream)
+        .def_prop_ro("is_building", &is_building, docs::is_building)
+        .def_prop_ro(
+            "is_closed", [](py_builder& self) { return self.core.object->is_closed(); },
+            docs::is_closed);
+    cls.attr("__module__") = "hostlaunch";
+}
+
+}  // namespace
+
+nb::object create_graph_builder(nb::handle stream) {
+    constexpr const char* attempted = "Stream.create_graph_builder";
+    const stream_argument on = stream_from(stream, attempted);
+    std::unique_ptr<core::graph_builder> made;
+    call_core(attempted,
+              [&] { return core::graph_builder::create(on.own->shared_from_this(), made); });
+    return nb::cast(py_builder(std::move(made), stream));
+}
+
+void bind_graphs(nb::module_& m) {
+    nb::class_<core::graph_node_token> node(m, "GraphNode", docs::graph_node);
+    node.attr("__module__") = "hostlaunch";
+    bind_builder(m);
+    nb::class_<py_graph> cls(m, "Graph", docs::graph, nb::is_weak_referenceable());
+    cls.def("upload", &graph_upload, "stream"_a, docs::graph_upload,
+            nb::sig("def upload(self, stream: StreamLike) -> None"))
+        .def("launch", &graph_launch, "stream"_a, docs::graph_launch,
+             nb::sig("def launch(self, stream: StreamLike) -> None"))
+        .def("update", &graph_update, "builder"_a, docs::graph_update,
+             nb::sig("def update(self, builder: GraphBuilder) -> None"))
+        .def("update_callback", &update_callback, "node"_a, "fn"_a, nb::kw_only(),
+             "user_data"_a = nb::none(), docs::update_callback,
+             nb::sig("def update_callback(self, node: GraphNode, fn: HostFunction, *, user_data: "
+                     "int | BytesLike | None = None) -> None"))
+        .def("close", &close_holder<core::executable_graph>, docs::graph_close,
+             nb::sig("def close(self) -> None"))
+        .def_prop_ro(
+            "handle", [](py_graph& self) { return self.object->value(); },
+            "int: the ``CUgraphExec``.")
+        .def_prop_ro(
+            "is_closed", [](py_graph& self) { return self.object->is_closed(); }, docs::is_closed);
+    cls.attr("__module__") = "hostlaunch";
+}
+
+}  // namespace hostlaunch::python

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures: begin, add, end, give up.
+#include "core/graph_builder.hpp"
+
+#include <atomic>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "core/graph.hpp"
+#include "driver/driver.hpp"
+
+namespace hostlaunch::core {
+namespace {
+
+using driver_library::api;
+
+std::shared_ptr<graph_source> new_source() {
+    static constinit std::atomic<std::uint64_t> last{0};
+    auto source = std::make_shared<graph_source>();
+    source->id = last.fetch_add(1, std::memory_order_relaxed) + 1;
+    return source;
+}
+
+// False if there is no memory. Grows by doubling, which reserve alone would not.
+bool has_room(std::vector<graph_source::entry>& entries) noexcept {
+    if (entries.size() < entries.capacity()) return true;
+    try {
+        entries.reserve(entries.size() * 2 + 8);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+void* pointer_of(token t) noexcept {
+    return reinterpret_cast<void*>(t);
+}
+
+}  // namespace
+
+template <class F>
+auto graph_builder::in_turn(F&& f) {
+    using answer_type = std::invoke_result_t<F&>;
+    if (!uses_.enter()) return answer_type{refuse(misuse::closed)};
+    const answer_type answer = [&] {
+        const std::lock_guard turn(mutex_);
+        return f();
+    }();
+    if (uses_.leave()) last_out();
+    return answer;
+}
+
+status graph_builder::create(std::shared_ptr<stream> owner, std::unique_ptr<graph_builder>& out) {
+    const stream_target target = owner->target();
+    if (!owner->guard().enter()) return refuse(misuse::closed);
+    out.reset(new graph_builder(target, std::move(owner), false));
+    return {};
+}
+
+status graph_builder::attach(stream_target target, std::shared_ptr<stream> owner,
+                             std::unique_ptr<graph_builder>& out) {
+    if (owner != nullptr && !owner->guard().enter()) return refuse(misuse::closed);
+    std::unique_ptr<graph_builder> made(new graph_builder(target, std::move(owner), true));
+    capture now;
+    if (const status s = made->read(now); !s.ok()) return s;
+    if (now.status == abi::capture_status::none) return refuse(misuse::not_building);
+    if (now.status == abi::capture_status::invalidated) {
+        return {abi::error_stream_capture_invalidated, nullptr};
+    }
+    made->source_ = new_source();
+    made->capture_ = std::make_unique<abandoned_capture>();
+    made->capture_->id = now.id;
+    made->phase_ = phase::building;
+    out = std::move(made);
+    return {};
+}
+
+status graph_builder::read(capture& out) const noexcept {
+    out = {};
+    stream_target target = target_;
+    const target_scope scope(target);
+    if (!scope.status().ok()) return scope.status();
+    const abi::graph_node* tips = nullptr;
+    const void* edges = nullptr;
+    std::size_t count = 0;
+    const int code = api().stream_get_capture_info(target.handle, &out.status, &out.id, &out.graph,
+                                                   &tips, &edges, &count);
+    if (code == abi::success && out.status == abi::capture_status::active && count == 1) {
+        out.tip = tips[0];
+    }
+    if (code == abi::error_stream_capture_implicit) return refuse(misuse::capturing);
+    return {code, "cuStreamGetCaptureInfo"};
+}
+
+status graph_builder::read_own(capture& out) const noexcept {
+    if (phase_ == phase::built) return refuse(misuse::already_built);
+    if (phase_ == phase::idle) return refuse(misuse::not_building);
+    if (const status s = read(out); !s.ok()) return s;
+    // An invalidated capture tells no id.
+    const bool another = out.status == abi::capture_status::active && out.id != capture_->id;
+    const bool none = out.status == abi::capture_status::none;
+    return none || another ? refuse(misuse::not_building) : status{};
+}
+
+status graph_builder::begin(abi::capture_mode mode) {
+    return in_turn([&] { return begin_capture(mode); });
+}
+
+status graph_builder::begin_capture(abi::capture_mode mode) {
+    if (attached_) return refuse(misuse::foreign_capture);
+    if (phase_ == phase::built) return refuse(misuse::already_built);
+    capture now;
+    if (const status s = read(now); !s.ok()) return s;
+    if (now.status != abi::capture_status::none) return refuse(misuse::capturing);
+    auto begun = std::make_unique<abandoned_capture>(abandoned_capture{target_, 0, owner_});
+    std::shared_ptr<graph_source> source = new_source();
+
+    stream_target target = target_;
+    const work_scope scope(target);
+    if (!scope.status().ok()) return scope.status();
+    if (const int code = api().stream_begin_capture(target.handle, mode)) {
+        return {code, "cuStreamBeginCapture"};
+    }
+    if (const status s = read(now); !s.ok()) {
+        abi::graph unused = nullptr;
+        api().stream_end_capture(target.handle, &unused);
+        if (unused != nullptr) api().graph_destroy(unused);
+        return s;
+    }
+    begun->id = now.id;
+    capture_ = std::move(begun);
+    source_ = std::move(source);
+    phase_ = phase::building;
+    only_thread_ =
+        mode == abi::capture_mode::relaxed ? std::thread::id{} : std::this_thread::get_id();
+    return {};
+}
+
+status graph_builder::end() {
+    return in_turn([&] { return end_capture(); });
+}
+
+status graph_builder::end_capture() {
+    if (attached_) return refuse(misuse::foreign_capture);
+    capture now;
+    const status own = read_own(now);
+    if (!own.ok()) return own;
+    // The driver says the same, but drops the capture too (measured on an H200).
+    if (only_thread_ != std::thread::id{} && only_thread_ != std::this_thread::get_id()) {
+        return {abi::error_stream_capture_wrong_thread, nullptr};
+    }
+    stream_target target = target_;
+    const work_scope scope(target);
+    if (!scope.status().ok()) return scope.status();
+    abi::graph built = nullptr;
+    const int code = api().stream_end_capture(target.handle, &built);
+    if (code == abi::success) {
+        source_->graph = built;
+        phase_ = phase::built;
+        return {};
+    }
+    // A failure that ends the capture drops its graph too.
+    if (read(now).ok() && now.status == abi::capture_status::none) {
+        phase_ = phase::idle;
+        source_.reset();
+    }
+    return {code, "cuStreamEndCapture"};
+}
+
+added graph_builder::add(record& r, const host_call& call, graph_node_token* out) {
+    return in_turn([&] { return add_node(r, call, out); });
+}
+
+// The function is owned by the graph before the node exists; a failure takes the payload back
+// before it drops a reference.
+added graph_builder::add_node(record& r, const host_call& call, graph_node_token* out) {
+    capture now;
+    if (const status s = read_own(now); !s.ok()) return {s};
+    if (now.status == abi::capture_status::invalidated) {
+        return {{abi::error_stream_capture_invalidated, nullptr}};
+    }
+    if (!has_room(source_->entries)) return {{abi::error_out_of_memory, nullptr}};
+
+    const relaxed_capture mode;
+    const token t = attach_to_graphs(r);
+    abi::user_object object = nullptr;
+    if (const int code = api().user_object_create(&object, pointer_of(t), &hostlaunch_graph_release,
+                                                  1, abi::user_object_no_destructor_sync)) {
+        return take_back_alone(r, {code, "cuUserObjectCreate"});
+    }
+    if (const int code =
+            api().graph_retain_user_object(now.graph, object, 1, abi::graph_user_object_move)) {
+        const added back = take_back(r, t, {code, "cuGraphRetainUserObject"});
+        api().user_object_release(object, 1);
+        return back;
+    }
+    host_call given = call;
+    if (given.gated) given.user_data = pointer_of(t);
+    stream_target target = target_;
+    const target_scope scope(target);
+    if (const int code = api().launch_host_func(target.handle, given.fn, given.user_data)) {
+        return take_back(r, t, {code, "cuLaunchHostFunc"});
+    }
+    source_->entries.push_back({nullptr, object, given});
+    if (read(now).ok()) source_->entries.back().node = now.tip;
+    *out = {now.tip == nullptr ? 0 : source_->id, source_->entries.size() - 1};
+    return {};
+}
+
+status graph_builder::refuse_unbuilt() const noexcept {
+    if (attached_) return refuse(misuse::foreign_capture);
+    return phase_ == phase::built ? status{} : refuse(misuse::not_built);
+}
+
+status graph_builder::complete(std::unique_ptr<executable_graph>& out) {
+    return in_turn([&]() -> status {
+        if (const status s = refuse_unbuilt(); !s.ok()) return s;
+        stream_target target = target_;
+        const work_scope scope(target);
+        if (!scope.status().ok()) return scope.status();
+        return executable_graph::create(source_, out);
+    });
+}
+
+status graph_builder::built(std::shared_ptr<graph_source>* out) {
+    return in_turn([&]() -> status {
+        if (const status s = refuse_unbuilt(); !s.ok()) return s;
+        *out = source_;
+        return {};
+    });
+}
+
+status graph_builder::is_building(bool* out) {
+    return in_turn([&]() -> status {
+        *out = false;
+        if (phase_ != phase::building) return {};
+        capture now;
+        const status s = read_own(now);
+        *out = s.ok();
+        return s.code < 0 ? status{} : s;
+    });
+}
+
+void graph_builder::close() noexcept {
+    if (uses_.close()) last_out();
+}
+
+void graph_builder::last_out() noexcept {
+    if (phase_ == phase::building && !attached_) {
+        destroy_object(object_kind::capture, reinterpret_cast<std::uint64_t>(capture_.release()));
+    } else if (owner_ != nullptr) {
+        owner_->guard().leave();
+    }
+    source_.reset();
+}
+
+}  // namespace hostlaunch::core

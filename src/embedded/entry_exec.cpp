@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry points about executable graphs.
+#include "embedded/capture.hpp"
+#include "embedded/contexts.hpp"
+#include "embedded/entry.hpp"
+#include "embedded/graphs.hpp"
+
+namespace hostlaunch::embedded {
+
+namespace {
+
+// CUgraphInstantiate_flags. Nothing here is launched from a device, so that flag is refused.
+constexpr std::uint64_t auto_free = 1;
+constexpr std::uint64_t uploads = 2;  // only with parameters, which name the stream
+constexpr std::uint64_t node_priority = 8;
+
+result make_exec(graph_exec* out, graph g, std::uint64_t flags, std::uint64_t known) {
+    result why;
+    const graph_state* found = find_graph(g, why);
+    if (found == nullptr || out == nullptr || (flags & ~known) != 0) {
+        return error_invalid_value;
+    }
+    *out = instantiate(*found).handle;
+    return success;
+}
+
+result make_exec_with(graph_exec* out, graph g, graph_instantiate_params& params) {
+    const lock held(the_driver().mutex);
+    params.error_node = nullptr;
+    params.outcome = 1;  // CUDA_GRAPH_INSTANTIATE_ERROR
+    result answer = success;
+    if ((params.flags & uploads) != 0) {
+        const stream_state* s = find_stream(params.upload, answer);
+        answer = s == nullptr ? answer : refuse_launch(*s);
+    }
+    if (answer == success) {
+        answer = make_exec(out, g, params.flags, auto_free | uploads | node_priority);
+    }
+    params.outcome = answer == success ? 0 : params.outcome;
+    return answer;
+}
+
+// Calls body(lock&, exec_state&, stream_state&) if the stream takes work.
+template <class Body>
+result with_exec_on(graph_exec exec, stream s, Body body) {
+    lock held(the_driver().mutex);
+    exec_state* found = find_exec(exec);
+    result why = error_invalid_value;
+    stream_state* on = found == nullptr ? nullptr : find_stream(s, why);
+    if (on == nullptr) {
+        return why;
+    }
+    const result refused = refuse_launch(*on);
+    return refused != success ? refused : body(held, *found, *on);
+}
+
+result end_exec(graph_exec exec) {
+    const lock held(the_driver().mutex);
+    exec_state* found = find_exec(exec);
+    if (found == nullptr) {
+        return error_invalid_value;
+    }
+    const result refused = refuse_unsafe();
+    if (refused == success) {
+        destroy_exec(*found);
+    }
+    return refused;
+}
+
+result update(graph_exec exec, graph g, exec_update_result& outcome) {
+    const lock held(the_driver().mutex);
+    outcome = {exec_update_error, nullptr, nullptr};
+    exec_state* found = find_exec(exec);
+    result why;
+    const graph_state* from = find_graph(g, why);
+    if (found == nullptr || from == nullptr) {
+        return error_invalid_value;
+    }
+    outcome = update_exec(*found, *from);
+    return outcome.outcome == exec_update_success ? success : error_graph_exec_update_failure;
+}
+
+}  // namespace
+
+result cuGraphInstantiateWithFlags(graph_exec* out, graph g, unsigned long long flags) {
+    return enter(
+        entry_id::cuGraphInstantiateWithFlags,
+        [&] {
+            const lock held(the_driver().mutex);
+            return make_exec(out, g, flags, auto_free | node_priority);
+        },
+        out, g, flags);
+}
+
+result cuGraphInstantiateWithParams(graph_exec* out, graph g, graph_instantiate_params* params) {
+    return enter(
+        entry_id::cuGraphInstantiateWithParams,
+        [&] { return params == nullptr ? error_invalid_value : make_exec_with(out, g, *params); },
+        out, g, params);
+}
+
+result cuGraphUpload(graph_exec exec, stream s) {
+    return enter(
+        entry_id::cuGraphUpload,
+        [&] {
+            return with_exec_on(
+                exec, s, [](lock&, const exec_state&, const stream_state&) { return success; });
+        },
+        exec, s);
+}
+
+result cuGraphLaunch(graph_exec exec, stream s) {
+    return enter(
+        entry_id::cuGraphLaunch, [&] { return with_exec_on(exec, s, launch_exec); }, exec, s);
+}
+
+result cuGraphExecDestroy(graph_exec exec) {
+    return enter(entry_id::cuGraphExecDestroy, [&] { return end_exec(exec); }, exec);
+}
+
+result cuGraphExecUpdate_v2(graph_exec exec, graph g, exec_update_result* outcome) {
+    return enter(
+        entry_id::cuGraphExecUpdate_v2,
+        [&] { return outcome == nullptr ? error_invalid_value : update(exec, g, *outcome); }, exec,
+        g, outcome);
+}
+
+}  // namespace hostlaunch::embedded

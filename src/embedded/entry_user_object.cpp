@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry points about user objects.
+#include <climits>
+
+#include "embedded/contexts.hpp"
+#include "embedded/entry.hpp"
+#include "embedded/graphs.hpp"
+
+namespace hostlaunch::embedded {
+
+namespace {
+
+bool is_count(unsigned count) {
+    return count != 0 && count <= INT_MAX;
+}
+
+result create(user_object* out, void* value, host_fn destroy, unsigned references, unsigned flags) {
+    if (out == nullptr || destroy == nullptr || !is_count(references) ||
+        flags != user_object_no_destructor_sync) {
+        return error_invalid_value;
+    }
+    const lock held(the_driver().mutex);
+    const user_object_state* made = create_user_object(value, destroy, references);
+    if (made == nullptr) {
+        return error_out_of_memory;
+    }
+    *out = made->handle;
+    return success;
+}
+
+result retain(user_object object, unsigned count) {
+    const lock held(the_driver().mutex);
+    user_object_state* found = find_user_object(object);
+    if (found == nullptr || !is_count(count)) {
+        return error_invalid_value;
+    }
+    found->references += count;
+    found->owned += count;
+    return success;
+}
+
+result release(user_object object, unsigned count) {
+    const lock held(the_driver().mutex);
+    user_object_state* found = find_user_object(object);
+    if (found == nullptr || !is_count(count) || found->owned < count) {
+        return error_invalid_value;
+    }
+    found->owned -= count;
+    drop_references(*found, count);
+    return success;
+}
+
+result graph_retain(graph g, user_object object, unsigned count, unsigned flags) {
+    const lock held(the_driver().mutex);
+    result why;
+    graph_state* owner = find_graph(g, why);
+    user_object_state* found = find_user_object(object);
+    const bool move = flags == graph_user_object_move;
+    if (owner == nullptr || found == nullptr || !is_count(count) || (flags != 0 && !move) ||
+        (move && found->owned < count)) {
+        return error_invalid_value;
+    }
+    retain_references(*owner, *found, count, move);
+    return success;
+}
+
+result graph_release(graph g, user_object object, unsigned count) {
+    const lock held(the_driver().mutex);
+    result why;
+    graph_state* owner = find_graph(g, why);
+    const user_object_state* found = find_user_object(object);
+    const bool released = owner != nullptr && found != nullptr && is_count(count) &&
+                          release_references(*owner, *found, count);
+    return released ? success : error_invalid_value;
+}
+
+}  // namespace
+
+result cuUserObjectCreate(user_object* out, void* value, host_fn destroy, unsigned references,
+                          unsigned flags) {
+    return enter(
+        entry_id::cuUserObjectCreate,
+        [&] { return create(out, value, destroy, references, flags); }, out, value, destroy,
+        references, flags);
+}
+
+result cuUserObjectRetain(user_object object, unsigned count) {
+    return enter(
+        entry_id::cuUserObjectRetain, [&] { return retain(object, count); }, object, count);
+}
+
+result cuUserObjectRelease(user_object object, unsigned count) {
+    return enter(
+        entry_id::cuUserObjectRelease, [&] { return release(object, count); }, object, count);
+}
+
+result cuGraphRetainUserObject(graph g, user_object object, unsigned count, unsigned flags) {
+    return enter(
+        entry_id::cuGraphRetainUserObject, [&] { return graph_retain(g, object, count, flags); }, g,
+        object, count, flags);
+}
+
+result cuGraphReleaseUserObject(graph g, user_object object, unsigned count) {
+    return enter(
+        entry_id::cuGraphReleaseUserObject, [&] { return graph_release(g, object, count); }, g,
+        object, count);
+}
+
+}  // namespace hostlaunch::embedded

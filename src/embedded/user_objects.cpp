@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the references of user objects and runs their destructors, all on one thread.
+#include "embedded/user_objects.hpp"
+
+#include <pthread.h>
+
+#include <memory>
+
+#include "embedded/process.hpp"
+
+namespace hostlaunch::embedded {
+
+namespace {
+
+void destroy_next(lock& held, driver& d) {
+    const std::unique_ptr<user_object_state> object(d.dying_head);
+    d.dying_head = object->next;
+    d.dying_tail = d.dying_head == nullptr ? nullptr : d.dying_tail;
+    held.unlock();
+    object->destroy(object->value);
+    if (in_forked_child()) {
+        pthread_exit(nullptr);  // the parent's objects are none of the child's business
+    }
+    held.lock();
+    --d.user_objects;
+    ++d.destructors_run;
+    if (d.progress_waiters > 0) {
+        d.progress.notify_all();
+    }
+}
+
+void* destroyer_thread(void*) {
+    set_inside_host_function(true);
+    pthread_setname_np(pthread_self(), "hostlaunch-free");
+    driver& d = the_driver();
+    lock held(d.mutex);
+    for (;;) {
+        if (d.dying_head == nullptr || d.exiting.load(std::memory_order_relaxed)) {
+            d.destroyer_wakes.wait(held);
+        } else {
+            destroy_next(held, d);
+        }
+    }
+}
+
+}  // namespace
+
+user_object_state* create_user_object(void* value, host_fn destroy, unsigned references) {
+    driver& d = the_driver();
+    auto made = std::make_unique<user_object_state>();
+    made->value = value;
+    made->destroy = destroy;
+    made->references = references;
+    made->owned = references;
+    d.destroyer_started = d.destroyer_started || start_thread(destroyer_thread, nullptr, 0);
+    if (!d.destroyer_started) {
+        return nullptr;
+    }
+    made->handle = make_handle<user_object>(d.handles.add(handle_kind::user_object, made.get()));
+    ++d.user_objects;
+    return made.release();
+}
+
+user_object_state* find_user_object(user_object handle) {
+    result why;
+    return static_cast<user_object_state*>(
+        the_driver().handles.find(handle_kind::user_object, handle_bits(handle), why));
+}
+
+void drop_references(user_object_state& object, std::uint64_t count) {
+    object.references -= count;
+    if (object.references > 0) {
+        return;
+    }
+    driver& d = the_driver();
+    d.handles.remove(handle_bits(object.handle));
+    (d.dying_tail == nullptr ? d.dying_head : d.dying_tail->next) = &object;
+    d.dying_tail = &object;
+    d.destroyer_wakes.notify_one();
+}
+
+bool destructors_are_done(const driver& d) {
+    return d.user_objects == d.handles.live(handle_kind::user_object);
+}
+
+}  // namespace hostlaunch::embedded
