@@ -66,11 +66,15 @@ void bare_nothing(void* user_data) {
     (void)user_data;
 }
 
-static int launch_checked(struct CUstream_st* stream) {
+int bare_launch_checked(struct CUstream_st* stream, bare_host_fn fn, void* user_data) {
     int capturing = 0;
     const int code = is_capturing(stream, &capturing);
     if (code != 0 || capturing != 0) return code != 0 ? code : -1;
-    return launch_host_func(stream, bare_nothing, NULL);
+    return launch_host_func(stream, fn, user_data);
+}
+
+static int launch_checked(struct CUstream_st* stream) {
+    return bare_launch_checked(stream, bare_nothing, NULL);
 }
 
 int64_t bare_enqueue(struct CUstream_st* stream, int calls, int checked) {

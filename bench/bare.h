@@ -27,6 +27,8 @@ int bare_device_name(char* out, int room);
 int64_t bare_now(void);
 
 int bare_launch(struct CUstream_st* stream, bare_host_fn fn, void* user_data);
+// The same, with cuStreamIsCapturing asked before: -1 if the stream captures.
+int bare_launch_checked(struct CUstream_st* stream, bare_host_fn fn, void* user_data);
 int bare_synchronize(struct CUstream_st* stream);
 
 // cuStreamAddCallback; the callback has the signature of CUstreamCallback.

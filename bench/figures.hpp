@@ -11,6 +11,9 @@ namespace hostlaunch::bench {
 // Enqueue and drain of each kind of launch, beside the bare calls.
 void measure_launches(const settings& s, report& out);
 
+// What each step of a launch adds to the bare calls. Only where the library is linked statically.
+void measure_steps(const settings& s, report& out);
+
 // Launch and wait, one at a time.
 void measure_round_trips(const settings& s, report& out);
 

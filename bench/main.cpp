@@ -27,7 +27,7 @@ constexpr const char* usage =
 Measures what host_launch costs beside the bare driver calls. HOSTLAUNCH_DRIVER chooses the driver.
   --quick        fewer rounds, and 200,000 launches in the long memory run
   --rounds N     interleaved rounds of each group (60; 30 at least for figures to keep)
-  --only GROUP   launches, round-trips, threads or memory
+  --only GROUP   launches, steps, round-trips, threads or memory
   --json FILE    also write all samples with their conditions
   --commit ID    recorded among the conditions
 )";
@@ -90,6 +90,9 @@ int run(const command_line& line) {
     report out;
     const auto chosen = [&](const char* name) { return line.only.empty() || line.only == name; };
     if (chosen("launches")) measure_launches(line.wanted, out);
+#ifdef HOSTLAUNCH_BENCH_STEPS
+    if (chosen("steps")) measure_steps(line.wanted, out);
+#endif
     if (chosen("round-trips")) measure_round_trips(line.wanted, out);
     if (chosen("threads")) measure_threads(line.wanted, out);
     if (chosen("memory")) measure_memory(line.wanted, out);

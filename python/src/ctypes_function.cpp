@@ -2,6 +2,7 @@
 // What ctypes lets one see of a function pointer: attributes, flags, the buffer with its address.
 #include "ctypes_function.hpp"
 
+#include <atomic>
 #include <cstring>
 
 namespace hostlaunch::python {
@@ -19,31 +20,67 @@ PyObject* name_class_argtypes = nullptr;
 PyObject* name_flags = nullptr;
 PyObject* name_objects = nullptr;
 
-// A borrowed module if it was imported, else null.
-PyObject* imported(const char* name) {
-    return PyDict_GetItemString(PyImport_GetModuleDict(), name);
-}
+// A class of ctypes that was found before, kept to process end. A match with it is an answer; at
+// anything else the class is looked up anew, since a module may have been imported once more.
+class known_class {
+  public:
+    constexpr known_class(const char* module, const char* name) noexcept
+        : module_(module), name_(name) {}
 
-// The ctypes class c_void_p, or an empty reference with an exception set.
-owned c_void_p() {
-    PyObject* module = imported("ctypes");
-    if (module == nullptr) {
-        owned loaded(PyImport_ImportModule("ctypes"));
-        return loaded ? owned(PyObject_GetAttrString(loaded.get(), "c_void_p")) : owned();
+    void init() {
+        module_name_ = PyUnicode_InternFromString(module_);
+        class_name_ = PyUnicode_InternFromString(name_);
     }
-    return owned(PyObject_GetAttrString(module, "c_void_p"));
+
+    // A borrowed reference, or null.
+    PyObject* last() const noexcept { return last_.load(std::memory_order_acquire); }
+
+    // A borrowed reference; null if the module was not imported, or with an exception set.
+    PyObject* look_up() {
+        PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), module_name_);
+        if (module == nullptr) return nullptr;
+        PyObject* found = PyObject_GetAttr(module, class_name_);
+        if (found == nullptr || found == last()) {
+            Py_XDECREF(found);
+            return found;
+        }
+        last_.store(found, std::memory_order_release);
+        return found;
+    }
+
+  private:
+    const char* module_;
+    const char* name_;
+    PyObject* module_name_ = nullptr;
+    PyObject* class_name_ = nullptr;
+    std::atomic<PyObject*> last_{nullptr};
+};
+
+constinit known_class function_pointer("_ctypes", "CFuncPtr");
+constinit known_class void_pointer("ctypes", "c_void_p");
+
+// 1 if the object is the ctypes class c_void_p, 0 if not, -1 with an exception set.
+int is_void_pointer(PyObject* object) {
+    if (object == void_pointer.last() && object != nullptr) return 1;
+    PyObject* current = void_pointer.look_up();
+    if (current == nullptr && PyErr_Occurred() == nullptr) {
+        const owned loaded(PyImport_ImportModule("ctypes"));
+        current = loaded ? void_pointer.look_up() : nullptr;
+    }
+    if (PyErr_Occurred() != nullptr) return -1;
+    return object == current && object != nullptr ? 1 : 0;
 }
 
-// True if `argtypes` is a sequence of exactly (c_void_p,).
-bool is_one_void_pointer(PyObject* argtypes, PyObject* void_pointer) {
-    if (argtypes == nullptr || argtypes == Py_None || !PySequence_Check(argtypes)) return false;
+// Whether `argtypes` is a sequence of exactly (c_void_p,); -1 with an exception set.
+int is_one_void_pointer(PyObject* argtypes) {
+    if (argtypes == nullptr || argtypes == Py_None || !PySequence_Check(argtypes)) return 0;
     if (PySequence_Size(argtypes) != 1) {
         PyErr_Clear();
-        return false;
+        return 0;
     }
     const owned first(PySequence_GetItem(argtypes, 0));
     if (!first) PyErr_Clear();
-    return first.get() == void_pointer;
+    return is_void_pointer(first.get());
 }
 
 bool wrong_prototype(const char* where, PyObject* restype, PyObject* argtypes) {
@@ -63,12 +100,9 @@ bool check_declaration(PyObject* object, PyObject* restype_name, PyObject* argty
     owned argtypes;
     const int has_restype = find_attribute(object, restype_name, restype);
     if (has_restype < 0 || find_attribute(object, argtypes_name, argtypes) < 0) return false;
-    const owned void_pointer = c_void_p();
-    if (!void_pointer) return false;
-    if (has_restype > 0 && restype.get() == Py_None &&
-        is_one_void_pointer(argtypes.get(), void_pointer.get())) {
-        return true;
-    }
+    const int right =
+        has_restype > 0 && restype.get() == Py_None ? is_one_void_pointer(argtypes.get()) : 0;
+    if (right != 0) return right > 0;
     return wrong_prototype(where, restype.get(), argtypes.get());
 }
 
@@ -127,6 +161,9 @@ bool keeps_thunk(PyObject* object, int depth) {
         }
         return false;
     }
+    // Only objects of ctypes keep others in this way. One that looks its attributes up elsewhere is
+    // not asked: the library of a function is kept too, and would search itself for the name.
+    if (!type_has(Py_TYPE(object), name_objects)) return false;
     owned inner;
     if (find_attribute(object, name_objects, inner) < 0) PyErr_Clear();
     return keeps_thunk(inner.get(), depth + 1);
@@ -161,11 +198,14 @@ bool check_thunk_prototypes(PyObject* function) {
 }  // namespace
 
 int is_ctypes_function(PyObject* object) {
-    PyObject* module = imported("_ctypes");
-    if (module == nullptr) return 0;
-    const owned base(PyObject_GetAttrString(module, "CFuncPtr"));
-    if (!base) return -1;
-    return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(base.get()));
+    PyObject* known = function_pointer.last();
+    if (known != nullptr &&
+        PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(known)) != 0) {
+        return 1;
+    }
+    PyObject* base = function_pointer.look_up();
+    if (base == nullptr) return PyErr_Occurred() != nullptr ? -1 : 0;
+    return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(base));
 }
 
 bool check_ctypes_function(PyObject* function, abi::host_fn* code, bool* wraps_python) {
@@ -183,6 +223,8 @@ bool init_ctypes_function() {
     name_class_argtypes = PyUnicode_InternFromString("_argtypes_");
     name_flags = PyUnicode_InternFromString("_flags_");
     name_objects = PyUnicode_InternFromString("_objects");
+    function_pointer.init();
+    void_pointer.init();
     return PyErr_Occurred() == nullptr;
 }
 

@@ -9,6 +9,12 @@
 
 #include "ctypes_function.hpp"
 
+#ifdef __GLIBC_PREREQ
+#if __GLIBC_PREREQ(2, 35)
+#define HOSTLAUNCH_HAS_FIND_OBJECT
+#endif
+#endif
+
 namespace hostlaunch::python {
 namespace {
 
@@ -94,6 +100,13 @@ bool is_ambiguous(PyObject* object) {
 }
 
 bool take_pointer(PyObject* number, function_argument& out) {
+    static_assert(sizeof(unsigned long) == sizeof(void*));
+    if (PyLong_CheckExact(number)) {
+        const unsigned long pointer = PyLong_AsUnsignedLong(number);
+        out.user_data = reinterpret_cast<void*>(pointer);
+        if (pointer != ~0ul || PyErr_Occurred() == nullptr) return true;
+        PyErr_Clear();  // told below
+    }
     const owned zero(PyLong_FromLong(0));
     const int negative = zero ? PyObject_RichCompareBool(number, zero.get(), Py_LT) : -1;
     if (negative < 0) return false;
@@ -138,6 +151,7 @@ bool take_copy(PyObject* exporter, function_argument& out) {
 bool check_user_data(PyObject* user_data, function_argument& out) {
     if (user_data == nullptr || user_data == Py_None) return true;
     if (PyLong_CheckExact(user_data)) return take_pointer(user_data, out);
+    if (PyBytes_CheckExact(user_data)) return take_copy(user_data, out);
     if (is_ambiguous(user_data)) {
         PyErr_Format(PyExc_TypeError,
                      "user_data of type %.200s could mean its value or its bytes: write int(x) to "
@@ -154,9 +168,15 @@ bool check_user_data(PyObject* user_data, function_argument& out) {
     return false;
 }
 
+// Asked each time: a library may be closed and its addresses be reused.
 bool is_in_loaded_library(abi::host_fn code) {
+#ifdef HOSTLAUNCH_HAS_FIND_OBJECT
+    dl_find_object found;  // takes no lock and reads no symbols
+    return _dl_find_object(reinterpret_cast<void*>(code), &found) == 0;
+#else
     Dl_info info{};
     return dladdr(reinterpret_cast<void*>(code), &info) != 0 && info.dli_fname != nullptr;
+#endif
 }
 
 }  // namespace

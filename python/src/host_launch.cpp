@@ -110,19 +110,24 @@ bool forward_to_builder(const arguments& given) {
     return static_cast<bool>(token);
 }
 
-core::status enqueue(const stream_argument& stream, core::record& r, const payload& p,
-                     function_kind kind) {
+// What the function is called with is told apart from the record: once the driver has that, it may
+// run and be released at any time.
+core::status enqueue(const stream_argument& stream, core::record& r,
+                     const function_argument& function) {
     return on_stream(stream, [&](const core::stream_target& target) {
-        switch (kind) {
+        switch (function.kind) {
             case function_kind::callable:
-                return core::launch_gated(target, r, &hostlaunch_python_call);
+                return stream.own != nullptr
+                           ? core::launch_gated_on(*stream.own, r, &hostlaunch_python_call)
+                           : core::launch_gated(target, r, &hostlaunch_python_call);
             case function_kind::thunk:
                 return core::launch_gated(target, r, &hostlaunch_python_thunk);
             case function_kind::compiled:
-                return core::launch_as_is(target, r, core::record_kind::as_is, p.code, p.user_data);
+                return core::launch_as_is(target, r, core::record_kind::as_is, function.code,
+                                          function.user_data);
             default:
-                return core::launch_as_is(target, r, core::record_kind::as_is_unknown, p.code,
-                                          p.user_data);
+                return core::launch_as_is(target, r, core::record_kind::as_is_unknown,
+                                          function.code, function.user_data);
         }
     });
 }
@@ -133,15 +138,21 @@ bool launch(const arguments& given, const stream_argument& stream, function_argu
         PyErr_NoMemory();
         return false;
     }
-    // A copy: once the driver has it, the record may run and be released at any time.
-    const payload handed = fill_payload(*r, given.fn, function);
-    const core::status s = enqueue(stream, *r, handed, function.kind);
+    fill_payload(*r, given.fn, function);
+    const core::status s = enqueue(stream, *r, function);
     if (s.ok()) return true;
     payload returned = payload_of(*r);
     core::record_pool::instance().recycle(*r);
     destroy_payload(returned);
     set_error(s, attempted);
     return false;
+}
+
+// Loads the driver if need be, or says why no launch may enter it.
+[[gnu::noinline, gnu::cold]] bool enter_slowly() {
+    if (!enter_driver(attempted)) return false;
+    if (core::exiting()) set_error(core::refuse(misuse::exiting), attempted);
+    return !core::exiting();
 }
 
 PyObject* host_launch(PyObject*, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
@@ -156,11 +167,7 @@ PyObject* host_launch(PyObject*, PyObject* const* args, Py_ssize_t positional, P
         Py_RETURN_NONE;
     }
     if (!require_open(given.stream, stream, attempted)) return nullptr;
-    if (!enter_driver(attempted)) return nullptr;
-    if (core::exiting()) {
-        set_error(core::refuse(misuse::exiting), attempted);
-        return nullptr;
-    }
+    if (!core::ordinary_course() && !enter_slowly()) return nullptr;
     if (!launch(given, stream, function)) return nullptr;
     release_ended();
     Py_RETURN_NONE;

@@ -55,6 +55,16 @@ inline int find_attribute(PyObject* object, PyObject* name, owned& out) {
     return found;
 }
 
+// Whether a type or its bases define a name; metatypes do not count. CPython caches the answers.
+inline bool type_has(PyTypeObject* type, PyObject* name) {
+#ifdef Py_GIL_DISABLED
+    const owned found(_PyType_LookupRef(type, name));
+    return static_cast<bool>(found);
+#else
+    return _PyType_Lookup(type, name) != nullptr;
+#endif
+}
+
 // Takes the current exception, normalised and with its traceback; null if there is none.
 inline PyObject* take_exception() noexcept {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -16,16 +16,7 @@ PyObject* name_is_building = nullptr;
 PyObject* name_is_closed = nullptr;
 PyObject* name_device_index = nullptr;
 PyObject* name_device_id = nullptr;
-
-// Whether a type or its bases define a name; metatypes do not count.
-bool type_has(PyTypeObject* type, PyObject* name) {
-#ifdef Py_GIL_DISABLED
-    const owned found(_PyType_LookupRef(type, name));
-    return static_cast<bool>(found);
-#else
-    return _PyType_Lookup(type, name) != nullptr;
-#endif
-}
+PyObject* number_zero = nullptr;  // the one that CPython keeps
 
 bool is_builder(PyTypeObject* type) {
     return type_has(type, name_is_building) && type_has(type, name_callback);
@@ -50,8 +41,24 @@ bool refuse_answer(PyObject* object, PyObject* answer) {
     return false;
 }
 
-// Reads (0, handle).
+// Reads (0, handle) where it is made of just that.
+bool read_plain_answer(PyObject* answer, abi::stream* out) {
+    static_assert(sizeof(unsigned long) == sizeof(abi::stream));
+    if (!PyTuple_CheckExact(answer) || PyTuple_GET_SIZE(answer) != 2) return false;
+    PyObject* handle = PyTuple_GET_ITEM(answer, 1);
+    if (PyTuple_GET_ITEM(answer, 0) != number_zero || !PyLong_CheckExact(handle)) return false;
+    const unsigned long address = PyLong_AsUnsignedLong(handle);
+    if (address == ~0ul && PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return false;
+    }
+    *out = reinterpret_cast<abi::stream>(address);
+    return true;
+}
+
+// Reads (0, handle) or says what is wrong with the answer.
 bool read_answer(PyObject* object, PyObject* answer, abi::stream* out) {
+    if (read_plain_answer(answer, out)) return true;
     if (!PyTuple_Check(answer) && !PyList_Check(answer)) return refuse_answer(object, answer);
     if (PySequence_Size(answer) != 2) return refuse_answer(object, answer);
     const owned version(PySequence_GetItem(answer, 0));
@@ -90,19 +97,32 @@ bool read_device(PyObject* object, int* out) {
     return true;
 }
 
-bool ask_foreign(PyObject* object, stream_argument& out) {
+// Calls __cuda_stream__, without a bound method in between where the type has it as a function.
+owned call_cuda_stream(PyObject* object) {
+#ifndef Py_GIL_DISABLED
+    PyObject* plain = _PyType_Lookup(Py_TYPE(object), name_cuda_stream);
+    if (plain != nullptr && PyType_HasFeature(Py_TYPE(plain), Py_TPFLAGS_METHOD_DESCRIPTOR) != 0) {
+        PyObject* stack[] = {object};
+        return owned(in_python(
+            [&] { return PyObject_VectorcallMethod(name_cuda_stream, stack, 1, nullptr); }));
+    }
+#endif
     owned method;
     const int found = find_attribute(object, name_cuda_stream, method);
-    if (found < 0) return false;
-    if (found == 0) return refuse_type(object);
+    if (found == 0) refuse_type(object);
+    if (found <= 0) return owned();
     if (!PyCallable_Check(method.get())) {
         PyErr_Format(PyExc_TypeError,
                      "%.200s.__cuda_stream__ must be a method; it is an attribute with the value "
                      "%R",
                      Py_TYPE(object)->tp_name, method.get());
-        return false;
+        return owned();
     }
-    const owned answer(in_python([&] { return PyObject_CallNoArgs(method.get()); }));
+    return owned(in_python([&] { return PyObject_CallNoArgs(method.get()); }));
+}
+
+bool ask_foreign(PyObject* object, stream_argument& out) {
+    const owned answer = call_cuda_stream(object);
     if (!answer) return false;
     if (!read_answer(object, answer.get(), &out.target.handle)) return false;
     return !core::is_default_stream(out.target.handle) || read_device(object, &out.target.device);
@@ -152,6 +172,7 @@ bool init_stream_argument() {
     name_is_closed = PyUnicode_InternFromString("is_closed");
     name_device_index = PyUnicode_InternFromString("device_index");
     name_device_id = PyUnicode_InternFromString("device_id");
+    number_zero = PyLong_FromLong(0);
     return PyErr_Occurred() == nullptr;
 }
 

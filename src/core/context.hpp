@@ -97,11 +97,22 @@ class target_scope {
 // was invalidated, or another capture forbids its use; misuse::no_context for a default stream
 // without a context; else what the driver said. Never invalidates a capture.
 status explain_capture(abi::stream stream, int code, abi::capture_status capturing) noexcept;
+struct capture_answer {
+    int code = abi::success;
+    abi::capture_status capturing = abi::capture_status::none;
+
+    bool is_free() const noexcept {
+        return code == abi::success && capturing == abi::capture_status::none;
+    }
+};
+inline capture_answer ask_capture(abi::stream stream) noexcept {
+    capture_answer answer;
+    answer.code = driver_library::api().stream_is_capturing(stream, &answer.capturing);
+    return answer;
+}
 inline status check_capture(abi::stream stream) noexcept {
-    auto capturing = abi::capture_status::none;
-    const int code = driver_library::api().stream_is_capturing(stream, &capturing);
-    const bool free = code == abi::success && capturing == abi::capture_status::none;
-    return free ? status{} : explain_capture(stream, code, capturing);
+    const capture_answer answer = ask_capture(stream);
+    return answer.is_free() ? status{} : explain_capture(stream, answer.code, answer.capturing);
 }
 
 // Fills target.context if it is not known. requires: check_capture passed.

@@ -37,7 +37,7 @@ void set_sleeping(bool sleeps) noexcept {
 
 constexpr milliseconds shortest_pause{1};
 constexpr milliseconds longest_pause{50};
-constexpr milliseconds idle_after{500};       // nothing outstanding for so long: sleep
+constexpr milliseconds ask_every{500};        // nothing found for so long: is anything to come?
 constexpr milliseconds probe_every{400};      // contract L4: within one second of the failure
 constexpr std::uint32_t overdue_after = 300;  // coarse milliseconds
 
@@ -115,7 +115,19 @@ class watcher {
 };
 
 bool has_work() noexcept {
-    return outstanding() > 0 || release_retry_wanted() || background_release_wanted();
+    return any_outstanding() || release_retry_wanted() || background_release_wanted();
+}
+
+// Sets the bit and looks again. A launch moves its record to pending, then reads the bit; we set
+// the bit, then walk the records (all sequentially consistent): either the walk finds the launch,
+// moved on by the driver's thread or not, or the launch finds the bit and wakes us. A record that
+// has not got that far is left to its launching thread, which will find the bit.
+bool may_sleep() noexcept {
+    if (has_work()) return false;
+    set_sleeping(true);
+    if (!has_work()) return true;
+    set_sleeping(false);
+    return false;
 }
 
 // Looks until it is stopped, then once more: what has run by now ran, and is released.
@@ -123,26 +135,27 @@ void look_until_stopped(life& l) {
     const relaxed_capture mode;
     watcher watch;
     milliseconds pause = shortest_pause;
-    auto busy_at = steady_clock::now();
+    auto asked_at = steady_clock::now();
     std::unique_lock lock(l.mutex);
     while (!l.stopping) {
+        l.wake = false;
         lock.unlock();
         const bool found = watch.look();
         const auto now = steady_clock::now();
-        if (found || has_work()) busy_at = now;
         pause = found ? shortest_pause : std::min(pause * 2, longest_pause);
+        if (found) asked_at = now;
+        const bool ask = now - asked_at >= ask_every;  // it walks the records: not at each look
+        if (ask) asked_at = now;
+        const bool sleeps = ask && may_sleep();
         lock.lock();
-        if (l.stopping) break;
-        if (now - busy_at < idle_after) {
+        if (!sleeps) {
             l.changed.wait_for(lock, pause, [&l] { return l.stopping; });
             continue;
         }
-        set_sleeping(true);
-        if (!has_work()) l.changed.wait(lock, [&l] { return l.stopping || l.wake; });
+        l.changed.wait(lock, [&l] { return l.stopping || l.wake; });
         set_sleeping(false);
-        l.wake = false;
         pause = shortest_pause;
-        busy_at = steady_clock::now();
+        asked_at = steady_clock::now();
     }
     lock.unlock();
     as_is::poll(true);

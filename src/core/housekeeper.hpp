@@ -26,8 +26,9 @@ inline std::uint32_t coarse_now() noexcept {
     return detail::coarse_ms.load(std::memory_order_relaxed);
 }
 
-// Called after a launch was counted. Pairs with the thread's setting of the bit and its recheck of
-// the counters (all sequentially consistent): one of the two sees the other.
+// Called after what it shall see was stored: a launch moved to pending, a release asked for. Pairs
+// with the thread's setting of the bit and its second look (all sequentially consistent): one of
+// the two sees the other.
 inline void wake_if_idle() noexcept {
     if (core::detail::has(core::detail::housekeeper_sleeps)) detail::wake();
 }

@@ -25,9 +25,15 @@ status fill_context(abi::stream stream, record& r) noexcept {
     return s;
 }
 
-void detail::accepted_in_passing(record& r, std::uint64_t generation) noexcept {
+status detail::refused(record& r, std::uint64_t launching, int code) noexcept {
+    if (r.move_on(launching, state::free)) return {code, "cuLaunchHostFunc"};
+    accepted(r, launching);
+    return {};
+}
+
+void detail::accepted_in_passing(record& r, std::uint64_t launching) noexcept {
     housekeeper::wake_if_idle();
-    if (exiting()) drop_late(r, generation);
+    if (exiting()) drop_late(r, record::generation_of(launching));
 }
 
 status launch_gated(stream_target target, record& r, abi::host_fn trampoline) noexcept {
@@ -55,17 +61,17 @@ status launch_as_is(stream_target target, record& r, record_kind kind, abi::host
     r.event.store(event, std::memory_order_relaxed);
     r.context.store(target.context, std::memory_order_relaxed);
     r.kind.store(kind, std::memory_order_relaxed);
-    detail::fill(r, free_word);
+    const std::uint64_t launching = detail::fill(r, free_word);
     const int refused = api().launch_host_func(target.handle, fn, user_data);
 
     const relaxed_capture mode;
     if (refused != abi::success) {
-        r.move_on(free_word, state::launching, state::free);
+        r.move_on(launching, state::free);
         api().event_destroy(event);
         return {refused, "cuLaunchHostFunc"};
     }
     const int untracked = api().event_record(event, target.handle);
-    detail::accepted(r, free_word);
+    detail::accepted(r, launching);
     if (untracked == abi::success) {
         as_is::track(r);
         return {};

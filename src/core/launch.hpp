@@ -16,24 +16,29 @@ namespace hostlaunch::core {
 
 namespace detail {
 
-// What the housekeeper must know of a launch; publishes the payload.
-inline void fill(record& r, std::uint64_t free_word) noexcept {
+// What the housekeeper must know of a launch; publishes the payload. Returns the record's word,
+// made so that the compiler keeps it alone over the driver's call.
+inline std::uint64_t fill(record& r, std::uint64_t free_word) noexcept {
     r.launched_at.store(housekeeper::coarse_now(), std::memory_order_relaxed);
-    r.word.store(free_word + record::make_word(0, state::launching), std::memory_order_release);
+    const std::uint64_t launching = free_word | record::make_word(0, state::launching);
+    r.word.store(launching, std::memory_order_release);
+    return launching;
 }
 
 // Wakes the housekeeper, or drops a launch that came after exit had begun.
-void accepted_in_passing(record& r, std::uint64_t generation) noexcept;
+void accepted_in_passing(record& r, std::uint64_t launching) noexcept;
 
 // The record may have been claimed, ended and reused meanwhile; then no move applies.
-inline void accepted(record& r, std::uint64_t free_word) noexcept {
-    count_accepted();
-    r.move_on(free_word, state::launching, state::pending);
-    // The housekeeper sets its bit, then looks at the count; exit sets its bit, then sweeps. We
-    // count and move to pending, then read both bits: one of two sees the other.
-    if (has(housekeeper_sleeps | exiting_bit))
-        accepted_in_passing(r, record::generation_of(free_word));
+inline void accepted(record& r, std::uint64_t launching) noexcept {
+    r.move_on(launching, state::pending);
+    // The housekeeper and exit set their bits, then walk the pool. We move to pending (or find that
+    // the driver's thread has moved it on), then read both bits, all sequentially consistent: one
+    // of two sees the other.
+    if (has(housekeeper_sleeps | exiting_bit)) accepted_in_passing(r, launching);
 }
+
+// Takes back a launch that the driver refused. Should it have called all the same, it did accept.
+status refused(record& r, std::uint64_t launching, int code) noexcept;
 
 }  // namespace detail
 
@@ -41,14 +46,12 @@ inline void accepted(record& r, std::uint64_t free_word) noexcept {
 [[gnu::always_inline]] inline status hand_over(abi::stream stream, record& r,
                                                abi::host_fn trampoline) noexcept {
     const std::uint64_t free_word = r.word.load(std::memory_order_relaxed);
-    detail::fill(r, free_word);
+    const std::uint64_t launching = detail::fill(r, free_word);
     const int code = driver_library::api().launch_host_func(
         stream, trampoline, reinterpret_cast<void*>(r.token_from(free_word)));
-    // A refused launch is withdrawn. Should the driver have called all the same, it did accept.
-    if (code != abi::success && r.move_on(free_word, state::launching, state::free)) [[unlikely]] {
-        return {code, "cuLaunchHostFunc"};
-    }
-    detail::accepted(r, free_word);
+    if (code != abi::success) [[unlikely]]
+        return detail::refused(r, launching, code);
+    detail::accepted(r, launching);
     return {};
 }
 
@@ -71,13 +74,14 @@ status fill_context(abi::stream stream, record& r) noexcept;
     return hand_over(stream, r, trampoline);
 }
 
-// The same on a stream of ours that is in use. It looks the handle up twice, which is cheaper than
-// to keep it.
+// The same on a stream of ours that is in use. It looks the handle up each time, which is cheaper
+// than to keep it.
 [[gnu::always_inline]] inline status launch_gated_on(const core::stream& owner, record& r,
                                                      abi::host_fn trampoline) noexcept {
     r.context.store(owner.context(), std::memory_order_relaxed);
-    if (const status s = check_capture(owner.raw()); !s.ok()) [[unlikely]]
-        return s;
+    const capture_answer answer = ask_capture(owner.raw());
+    if (!answer.is_free()) [[unlikely]]
+        return explain_capture(owner.raw(), answer.code, answer.capturing);
     if (owner.context() == nullptr) [[unlikely]] {
         if (const status s = fill_context(owner.raw(), r); !s.ok()) return s;
     }

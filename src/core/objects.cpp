@@ -23,10 +23,11 @@ status choose_context(int device, abi::context* out) noexcept {
 
 }  // namespace
 
-stream::stream(abi::stream borrowed) noexcept : handle_(object_kind::none, number(borrowed)) {}
+stream::stream(abi::stream borrowed) noexcept
+    : stream_handle(object_kind::none, number(borrowed)) {}
 
 stream::stream(abi::stream created, abi::context context, int device) noexcept
-    : handle_(object_kind::stream, number(created)), context_(context), device_(device) {}
+    : stream_handle(object_kind::stream, number(created)), context_(context), device_(device) {}
 
 status stream::create(const stream_options& options, std::unique_ptr<stream>& out) {
     const relaxed_capture mode;

@@ -26,7 +26,15 @@ struct stream_options {  // as hostlaunch::stream_options
     std::optional<int> priority;  // within the device's range; lower numbers are more urgent
 };
 
-class stream : public std::enable_shared_from_this<stream> {
+// A base of its own, so that a stream begins with its handle: each launch enters and leaves it.
+class stream_handle {
+  protected:
+    stream_handle(object_kind kind, std::uint64_t value) noexcept : handle_(kind, value) {}
+
+    handle handle_;
+};
+
+class stream : private stream_handle, public std::enable_shared_from_this<stream> {
   public:
     // Creates a stream. A priority out of range is CUDA_ERROR_INVALID_VALUE.
     static status create(const stream_options& options, std::unique_ptr<stream>& out);
@@ -48,7 +56,6 @@ class stream : public std::enable_shared_from_this<stream> {
   private:
     stream(abi::stream created, abi::context context, int device) noexcept;
 
-    handle handle_;
     abi::context context_ = nullptr;
     int device_ = -1;
 };

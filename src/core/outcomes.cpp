@@ -2,6 +2,8 @@
 // The moves that end launches; sweeps walk the pool.
 #include "core/outcomes.hpp"
 
+#include <algorithm>
+
 #include "core/handle.hpp"
 #include "core/housekeeper.hpp"
 #include "hostlaunch/detail/closure.hpp"
@@ -39,6 +41,27 @@ void for_each_record(Use&& use) noexcept {
     }
 }
 
+bool has_ended(state now) noexcept {
+    return now == state::ran || now == state::raised || now == state::abandoned ||
+           now == state::dropped || now == state::spent;
+}
+
+void read_ended(launch_stats& s) noexcept {
+    s.ran = count.ran.load();
+    s.raised = count.raised.load();
+    s.abandoned = count.abandoned.load();
+    s.dropped = count.dropped.load();
+}
+
+// The highest number of accepted launches told so far, raised to `found`.
+std::uint64_t at_least_as_told(std::uint64_t found) noexcept {
+    static constinit std::atomic<std::uint64_t> told{0};
+    std::uint64_t highest = told.load();
+    while (highest < found && !told.compare_exchange_weak(highest, found)) {
+    }
+    return std::max(highest, found);
+}
+
 // Moves a record that nobody may release to `kept` and counts its outcome.
 bool keep(record& r, std::uint64_t generation, state from, state outcome) noexcept {
     if (!r.move(generation, from, state::kept)) return false;
@@ -61,43 +84,35 @@ bool is_as_is(const record& r) noexcept {
 
 launch_stats read_stats() noexcept {
     launch_stats s;
+    read_ended(s);
     for_each_record([&s](record&, std::uint64_t, state now) {
-        switch (now) {
-            case state::pending:
-                ++s.pending;
-                break;
-            case state::running:
-                ++s.running;
-                break;
-            case state::ran:
-            case state::raised:
-            case state::abandoned:
-            case state::dropped:
-            case state::spent:
-                ++s.awaiting_release;
-                break;
-            case state::attached:
-                ++s.graph_callbacks;
-                break;
-            default:
-                break;
-        }
+        s.pending += now == state::pending ? 1 : 0;
+        s.running += now == state::running ? 1 : 0;
+        s.awaiting_release += has_ended(now) ? 1 : 0;
+        s.graph_callbacks += now == state::attached ? 1 : 0;
     });
-    s.accepted = count.accepted.load();
-    s.ran = count.ran.load();
-    s.raised = count.raised.load();
-    s.abandoned = count.abandoned.load();
-    s.dropped = count.dropped.load();
+    s.accepted =
+        at_least_as_told(s.ran + s.raised + s.abandoned + s.dropped + s.pending + s.running);
     s.graph_ran = count.graph_ran.load();
     s.graph_raised = count.graph_raised.load();
     return s;
 }
 
-std::int64_t outstanding() noexcept {
-    // Ended ones first: a launch that ends meanwhile then counts as outstanding, not as less.
-    const std::uint64_t ended_count =
-        count.ran.load() + count.raised.load() + count.abandoned.load() + count.dropped.load();
-    return static_cast<std::int64_t>(count.accepted.load() - ended_count);
+std::uint64_t outstanding() noexcept {
+    const launch_stats s = read_stats();
+    return s.pending + s.running;
+}
+
+bool any_outstanding() noexcept {
+    const bool releases = release_hook.load() == nullptr;
+    record_pool& pool = record_pool::instance();
+    const std::uint32_t size = pool.size();
+    for (std::uint32_t i = 0; i < size; ++i) {
+        const state now = record::state_of(pool.at(i).word.load());
+        if (now == state::pending || now == state::running) return true;
+        if (releases && has_ended(now)) return true;
+    }
+    return false;
 }
 
 bool finish(record& r, state outcome) noexcept {

@@ -10,17 +10,24 @@
 
 namespace hostlaunch::core {
 
-// Exact while nothing moves: the counters add up to `accepted`. Walks the pool; no lock.
+// Exact while nothing moves. `accepted` is not counted but found: all that have ended, and what a
+// walk of the pool finds pending and running. Ended ones are read first, so one that ends meanwhile
+// may be missed but none is counted twice, and the highest number told so far is told at least: it
+// is never too high and never goes back. No lock.
 launch_stats read_stats() noexcept;
 
-// Launches accepted and not ended, from two loads and without walking: may be off while they move.
-std::int64_t outstanding() noexcept;
+// Launches accepted and not ended. Walks the pool: may be off while they move.
+std::uint64_t outstanding() noexcept;
+
+// True if a launch is pending or running, or has ended with a payload that is the housekeeper's to
+// release. Walks the pool until it finds one. A launch that was pending when this began is found in
+// whichever of these states it is, until it is over; one that becomes pending later may be missed.
+bool any_outstanding() noexcept;
 
 namespace detail {
 // On cache lines of their own by who writes them.
 struct counters {
-    alignas(64) std::atomic<std::uint64_t> accepted{0};  // launching threads
-    alignas(64) std::atomic<std::uint64_t> ran{0};       // driver threads
+    alignas(64) std::atomic<std::uint64_t> ran{0};  // driver threads
     std::atomic<std::uint64_t> raised{0};
     alignas(64) std::atomic<std::uint64_t> abandoned{0};  // housekeeper and exit
     std::atomic<std::uint64_t> dropped{0};
@@ -29,11 +36,6 @@ struct counters {
 };
 inline constinit counters count;
 }  // namespace detail
-
-// Called by launching threads after the driver accepted.
-inline void count_accepted() noexcept {
-    detail::count.accepted.fetch_add(1);
-}
 
 // Ends a running record with `outcome` (ran or raised) and pushes it for release; the caller must
 // not touch it afterwards. False if exit has given it up meanwhile: then its payload is left alone.

@@ -21,12 +21,14 @@ bool record_pool::grow() noexcept {
     auto* chunk = new (std::nothrow) record[chunk_records];
     if (chunk == nullptr) return false;
     chunks_[first / chunk_records].store(chunk, std::memory_order_release);
-    size_.store(first + chunk_records, std::memory_order_release);
+    size_.store(first + chunk_records);
     for (std::uint32_t i = chunk_records; i-- > 0;) {
         chunk[i].index = first + i;
+        chunk[i].place = (first + i) * static_cast<std::uint32_t>(sizeof(record)) + 1;
         // Generations start at 1, so that no token is a null pointer.
-        chunk[i].word.store(record::make_word(1, state::free), std::memory_order_relaxed);
-        push(chunk[i], 1);
+        const std::uint64_t free_word = record::make_word(1, state::free);
+        chunk[i].word.store(free_word, std::memory_order_relaxed);
+        push(chunk[i], free_word);
     }
     return true;
 }

@@ -37,9 +37,10 @@ class record_pool {
         for (;;) {
             if (head == 0) [[unlikely]]
                 return otherwise();
-            record& r = at(static_cast<std::uint32_t>(head) - 1);
+            record& r = *reinterpret_cast<record*>(place_of(head));
             const std::uint64_t next = r.next.load(std::memory_order_relaxed);
             if (free_.compare_exchange_weak(head, next, std::memory_order_acquire)) [[likely]] {
+                prefetch(place_of(next));
                 return &r;
             }
         }
@@ -67,7 +68,7 @@ class record_pool {
         const std::uint64_t next = spent ? generation : generation + 1;
         r.kind.store(record_kind::gated, std::memory_order_relaxed);
         r.word.store(record::make_word(next, state::free), std::memory_order_release);
-        if (!spent) push(r, next);
+        if (!spent) push(r, record::make_word(next, state::free));
     }
 
     // Moves a running record whose payload needs no destruction straight back to the free ones.
@@ -75,9 +76,11 @@ class record_pool {
     template <class Between>
     [[gnu::always_inline]] bool recycle_running(record& r, Between between) noexcept {
         std::uint64_t running = r.word.load(std::memory_order_relaxed);
-        const std::uint64_t next = record::generation_of(running) + 1;
-        if (record::state_of(running) != state::running || next > record::last_generation ||
-            !r.word.compare_exchange_strong(running, record::make_word(next, state::free))) {
+        if (record::state_of(running) != state::running) return false;
+        const std::uint64_t next =
+            running + (record::make_word(1, state::free) - record::make_word(0, state::running));
+        if (record::generation_of(next) > record::last_generation ||
+            !r.word.compare_exchange_strong(running, next)) {
             return false;
         }
         between();
@@ -85,7 +88,7 @@ class record_pool {
         return true;
     }
 
-    std::uint32_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+    std::uint32_t size() const noexcept { return size_.load(); }
     record& at(std::uint32_t index) noexcept {
         record* chunk = chunks_[index / chunk_records].load(std::memory_order_acquire);
         return chunk[index % chunk_records];
@@ -96,12 +99,14 @@ class record_pool {
 
   private:
     static constexpr unsigned link_bits = 32;
+    static constexpr std::uint32_t chunk_bytes = chunk_records * sizeof(record);
+    static_assert(chunk_bytes == 1u << 16 && std::uint64_t{max_chunks} * chunk_bytes <= 1ull << 31);
 
-    // A link holds index + 1 and, above it, the generation that the record had when it was pushed:
-    // no link comes back within 2^32 uses of a record, so a head that is unchanged stands for an
-    // unchanged list.
-    void push(record& r, std::uint64_t generation) noexcept {
-        const std::uint64_t link = generation << link_bits | (r.index + 1);
+    // A link holds the record's place, which is its offset in bytes in all chunks put together, and
+    // 1; above it the generation that the record had when it was pushed. No link comes back within
+    // 2^32 uses of a record, so a head that is unchanged stands for an unchanged list.
+    void push(record& r, std::uint64_t free_word) noexcept {
+        const std::uint64_t link = free_word << (link_bits - record::state_bits) | r.place;
         std::uint64_t head = free_.load(std::memory_order_relaxed);
         do {
             r.next.store(head, std::memory_order_relaxed);
@@ -111,13 +116,36 @@ class record_pool {
 
     bool grow() noexcept;
 
+    // Where the record of a link lies. For an empty link it is outside of every record.
+    std::uintptr_t place_of(std::uint64_t link) noexcept {
+        const auto place = static_cast<std::uint32_t>(link);
+        record* chunk = chunks_[place / chunk_bytes].load(std::memory_order_acquire);
+        return reinterpret_cast<std::uintptr_t>(chunk) + place % chunk_bytes - 1;
+    }
+
+    // Fetches both lines of the record that will be taken next, for writing: another core wrote
+    // them last, and they arrive while this launch is in the driver. A hint: any address will do.
+    static void prefetch(std::uintptr_t place) noexcept {
+        const auto* at = reinterpret_cast<const char*>(place);
+#ifdef __x86_64__
+        // What the builtin is on this processor fetches for reading.
+        // NOLINTNEXTLINE(portability-no-assembler): other processors take the other way.
+        asm volatile("prefetchw %0\n\tprefetchw %1" : : "m"(at[0]), "m"(at[64]));
+#else
+        __builtin_prefetch(at, 1);
+        __builtin_prefetch(at + 64, 1);
+#endif
+    }
+
+    // First, so that finding a record takes no addition.
+    alignas(64) std::array<std::atomic<record*>, max_chunks> chunks_{};
     // The link to the first free record, 0 if there is none. Taking it reads `next` of a record
     // that another thread may have taken meanwhile: the head is then another link, and the exchange
     // fails. Release in push, acquire in pop_or.
     alignas(64) std::atomic<std::uint64_t> free_{0};
-    alignas(64) std::atomic<std::uint32_t> size_{0};  // release in grow, acquire in readers
+    // Sequentially consistent: a walk that misses a launch was sized before the pool grew for it.
+    alignas(64) std::atomic<std::uint32_t> size_{0};
     std::mutex growing_;
-    std::array<std::atomic<record*>, max_chunks> chunks_{};
 };
 
 namespace detail {

@@ -72,9 +72,10 @@ struct alignas(128) record {
     static constexpr unsigned state_bits = 8;
     static constexpr std::uint64_t last_generation = (std::uint64_t{1} << (64 - index_bits)) - 1;
 
-    // generation << 8 | state. Moves are sequentially consistent (the sweep at exit relies on it),
-    // plain stores release, loads acquire: they publish the fields below and the payload from the
-    // launching thread to the driver's thread and from there to the releaser.
+    // generation << 8 | state. Moves are sequentially consistent (the sweep at exit and the
+    // housekeeper's sleep rely on it), plain stores release, loads acquire: they publish the fields
+    // below and the payload from the launching thread to the driver's thread and from there to the
+    // releaser.
     std::atomic<std::uint64_t> word{0};
     std::atomic<std::uint64_t> next{0};  // the link to the next record in the list it is in
     // Written before `word` becomes launching, read by the housekeeper, which checks `word` after.
@@ -82,6 +83,7 @@ struct alignas(128) record {
     std::atomic<abi::stream> stream{nullptr};
     std::atomic<abi::event> event{nullptr};  // behind an as-is launch
     std::uint32_t index = 0;
+    std::uint32_t place = 0;  // of the pool's: the low half of a link to this record
     std::atomic<std::uint32_t> launched_at{0};  // coarse milliseconds, see housekeeper.hpp
     std::atomic<record_kind> kind{record_kind::gated};
     // How the C++ surface runs and destroys the payload; null where Python owns it. Written by the
@@ -110,10 +112,12 @@ struct alignas(128) record {
         return word.compare_exchange_strong(expected, make_word(generation, to));
     }
 
-    // As move, for who knows the word that the record had when it was free.
-    bool move_on(std::uint64_t free_word, state from, state to) noexcept {
-        std::uint64_t expected = free_word + make_word(0, from);
-        return word.compare_exchange_strong(expected, free_word + make_word(0, to));
+    // As move, for who knows the word that the record had when it began launching.
+    bool move_on(std::uint64_t launching_word, state to) noexcept {
+        constexpr auto from = static_cast<std::uint64_t>(state::launching);
+        std::uint64_t expected = launching_word;
+        return word.compare_exchange_strong(
+            expected, launching_word + (static_cast<std::uint64_t>(to) - from));
     }
 
     std::uint64_t generation() const noexcept {

@@ -81,6 +81,12 @@ namespace {
     core::throw_error(s, attempted);
 }
 
+[[noreturn, gnu::noinline, gnu::cold]] void leave_and_give_up(core::stream& owner, record& r,
+                                                              core::status s) {
+    owner.guard().leave();
+    give_up(r, s);
+}
+
 // Loads the driver if need be.
 [[gnu::noinline, gnu::cold]] void enter_slowly(record& r) {
     core::status s;
@@ -132,9 +138,9 @@ void launch(core::record* r, stream_ref stream, const closure_operations& operat
     if (!owner->guard().enter()) [[unlikely]]
         give_up(*r, core::refuse(misuse::closed));
     const core::status s = core::launch_gated_on(*owner, *r, &hostlaunch_call);
-    owner->guard().leave();
     if (!s.ok()) [[unlikely]]
-        give_up(*r, s);
+        leave_and_give_up(*owner, *r, s);
+    owner->guard().leave();
 }
 
 void run_borrowed(void (*call)(void*), void* fn) {

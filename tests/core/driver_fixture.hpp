@@ -93,7 +93,6 @@ inline core::token make_pending(core::record& r, core::record_kind kind, abi::co
     r.context.store(context);
     r.word.store(core::record::make_word(r.generation(), core::state::launching));
     const core::token t = r.make_token(r.generation());
-    core::count_accepted();
     EXPECT_TRUE(r.move(r.generation(), core::state::launching, core::state::pending));
     return t;
 }

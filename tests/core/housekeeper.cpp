@@ -99,7 +99,7 @@ TEST_F(housekeeping, an_as_is_launch_ends_as_ran_once_the_event_behind_it_comple
     EXPECT_EQ(ran_, 1);
     EXPECT_EQ(read_stats().ran - before.ran, 2u);
     EXPECT_EQ(read_stats().abandoned, before.abandoned);
-    EXPECT_EQ(outstanding(), 0);
+    EXPECT_EQ(outstanding(), 0u);
 }
 
 TEST_F(housekeeping, makes_no_driver_call_while_nothing_is_pending) {
@@ -168,7 +168,7 @@ TEST_F(housekeeping, a_poll_sees_what_had_run_before_it) {
     launch_as_is(s, &count_up, &ran_);
     ASSERT_EQ(embedded::cuStreamSynchronize(s), 0);
     as_is::poll(true);
-    EXPECT_EQ(outstanding(), 0);
+    EXPECT_EQ(outstanding(), 0u);
 }
 
 std::atomic<int> asked{0};

@@ -59,7 +59,7 @@ TEST_F(launch_path, a_gated_launch_runs_once_and_is_released_once) {
     EXPECT_EQ(embedded::cuStreamSynchronize(s), 0);
     EXPECT_EQ(called, 1);
     EXPECT_TRUE(eventually([this] { return destroyed_ == 1; }));
-    EXPECT_EQ(outstanding(), 0);
+    EXPECT_EQ(outstanding(), 0u);
 }
 
 // contract: O1

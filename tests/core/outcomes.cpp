@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <barrier>
 #include <thread>
+#include <vector>
 
 #include "core/driver_fixture.hpp"
 #include "core/housekeeper.hpp"
@@ -223,6 +225,65 @@ TEST_F(outcomes, each_launch_runs_or_is_dropped_in_a_race) {
     EXPECT_GE(destroyed_, ran);
 }
 
+TEST_F(outcomes, a_launch_is_outstanding_until_its_payload_is_released_here) {
+    ASSERT_FALSE(any_outstanding());
+    record& r = make_record(counted, &destroyed_);
+    EXPECT_FALSE(any_outstanding());
+    const token t = make_pending(r, record_kind::gated, a_context);
+    EXPECT_TRUE(any_outstanding());
+    ASSERT_EQ(record_pool::instance().claim(t), &r);
+    EXPECT_TRUE(any_outstanding());
+    EXPECT_TRUE(finish(r, state::ran));
+    EXPECT_TRUE(any_outstanding());
+    set_release_hook([]() noexcept { return true; });  // then it is another's to release
+    EXPECT_FALSE(any_outstanding());
+    set_release_hook(nullptr);
+    release_in_background();
+    EXPECT_FALSE(any_outstanding());
+}
+
+TEST_F(outcomes, a_launch_in_the_last_chunk_of_the_pool_is_outstanding) {
+    std::vector<record*> taken;
+    const std::uint32_t size = record_pool::instance().size();
+    do {
+        taken.push_back(record_pool::instance().acquire());
+    } while (record_pool::instance().size() == size);
+    record& last = *taken.back();
+    last.operations = &trivial;
+    make_pending(last, record_kind::gated, a_context);
+    EXPECT_TRUE(any_outstanding());
+    EXPECT_EQ(outstanding(), 1u);
+    taken.pop_back();
+    finish_in_place(*record_pool::instance().claim(last.make_token(last.generation())), state::ran);
+    for (record* r : taken)
+        record_pool::instance().recycle(*r);
+    EXPECT_FALSE(any_outstanding());
+}
+
+// contract: section 5
+TEST_F(outcomes, the_number_of_accepted_launches_never_goes_back_and_is_never_too_high) {
+    constexpr std::uint64_t each = 20'000;
+    std::atomic<std::uint64_t> begun{0};
+    const std::uint64_t before = read_stats().accepted;
+    std::thread launcher([&begun] {
+        for (std::uint64_t n = 0; n < each; ++n) {
+            ++begun;
+            record& r = make_record(trivial, nullptr);
+            const token t = make_pending(r, record_kind::gated, a_context);
+            finish_in_place(*record_pool::instance().claim(t), state::ran);
+        }
+    });
+    std::uint64_t last = before;
+    while (last < before + each && begun < each) {
+        const std::uint64_t now = read_stats().accepted;
+        EXPECT_GE(now, last);
+        EXPECT_LE(now, before + begun);
+        last = now;
+    }
+    launcher.join();
+    EXPECT_EQ(since_start().accepted, each);
+}
+
 TEST_F(outcomes, counts_add_up_while_many_threads_launch_and_finish) {
     constexpr std::uint64_t each = 20'000;
     std::barrier start(4);
@@ -243,7 +304,7 @@ TEST_F(outcomes, counts_add_up_while_many_threads_launch_and_finish) {
     EXPECT_EQ(since_start().accepted, 4 * each);
     EXPECT_EQ(since_start().ran, 2 * each);
     EXPECT_EQ(since_start().raised, 2 * each);
-    EXPECT_EQ(outstanding(), 0);
+    EXPECT_EQ(outstanding(), 0u);
 }
 
 }  // namespace

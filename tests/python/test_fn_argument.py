@@ -241,3 +241,22 @@ def test_a_cast_thunk_is_judged_by_the_prototype_that_made_it(stream, name):
     host_launch(stream, thunk, user_data=7)
     waiting.sync(stream)
     assert seen == [(7,)]
+
+
+class AskedLibrary(ctypes.CDLL):
+    """A library that notes which names are looked up in it."""
+
+    def __getattr__(self, name):
+        self.__dict__.setdefault("asked", []).append(name)
+        return super().__getattr__(name)
+
+
+def test_the_library_of_a_function_is_not_searched(stream, hostfns):
+    """contract: F2. Only what ctypes keeps alive is looked at, not what it could look up."""
+    library = AskedLibrary(hostfns.path)
+    fn = library.hf_count
+    fn.restype, fn.argtypes = None, (c_void_p,)
+    library.asked.clear()
+    host_launch(stream, fn)
+    waiting.sync(stream)
+    assert library.asked == []

@@ -119,6 +119,35 @@ def test_a_malformed_answer_is_shown(answer):
     assert repr(answer) in message
 
 
+@pytest.mark.parametrize("number", [-1, 2**64, 10**40])
+def test_a_handle_that_is_no_pointer_is_refused(number):
+    """contract: S4."""
+    assert repr(number) in str(refused(TypeError, Returns((0, number))))
+
+
+class Number(int):
+    """An int of a class of its own."""
+
+
+@pytest.mark.parametrize("form", [list, lambda answer: (False, Number(answer[1]))])
+def test_an_answer_in_another_form_is_read(stream, form):
+    """contract: S3."""
+    ran = []
+    host_launch(Returns(form((0, stream.handle))), lambda: ran.append(1))
+    waiting.sync(stream)
+    assert ran == [1]
+
+
+def test_a_method_of_the_object_itself_comes_first(stream):
+    """contract: S3. As for any call of a method."""
+    thing = Returns((7, 7))
+    thing.__cuda_stream__ = lambda: (0, stream.handle)
+    ran = []
+    host_launch(thing, lambda: ran.append(1))
+    waiting.sync(stream)
+    assert ran == [1]
+
+
 @pytest.mark.parametrize("error", [ValueError("mine"), KeyError("k"), RuntimeError("gone")])
 def test_an_exception_of_the_protocol_passes_through(error):
     """contract: S4."""
