@@ -15,7 +15,7 @@ from probes import Probe
 CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 FIELDS = (
     *("accepted", "pending", "running", "ran", "raised", "abandoned", "dropped"),
-    "awaiting_release",
+    *("awaiting_release", "graph_callbacks", "graph_ran", "graph_raised"),
 )
 
 
