@@ -196,7 +196,7 @@ result begin_capture(stream_state& s, capture_mode mode) {
     return success;
 }
 
-result end_capture(stream_state& s, graph* out) {
+result end_capture(stream_state& s, graph* out, object_list& due) {
     if (out != nullptr) {
         *out = nullptr;
     }
@@ -207,11 +207,10 @@ result end_capture(stream_state& s, graph* out) {
     if (c.origin != &s) {
         return invalidate(c, error_stream_capture_unmatched);
     }
-    if (c.mode != capture_mode::relaxed && c.thread != thread_id()) {
-        return error_stream_capture_wrong_thread;
-    }
     result answer = success;
-    if (c.invalid) {
+    if (c.mode != capture_mode::relaxed && c.thread != thread_id()) {
+        answer = error_stream_capture_wrong_thread;
+    } else if (c.invalid) {
         answer = error_stream_capture_invalidated;
     } else if (!all_joined(c)) {
         answer = error_stream_capture_unjoined;
@@ -219,7 +218,7 @@ result end_capture(stream_state& s, graph* out) {
     graph_state& g = *c.built;
     forget_capture(c);
     if (answer != success) {
-        destroy_graph(g);
+        destroy_graph(g, due);
     } else if (out != nullptr) {
         *out = g.handle;
     }
@@ -240,7 +239,7 @@ result capture_status_of(const stream_state& s, capture_status& status) {
     return success;
 }
 
-void abandon_capture(stream_state& s) {
+void abandon_capture(stream_state& s, object_list& due) {
     if (s.capture == nullptr) {
         return;
     }
@@ -248,7 +247,7 @@ void abandon_capture(stream_state& s) {
     if (c.origin == &s) {
         graph_state& g = *c.built;
         forget_capture(c);
-        destroy_graph(g);
+        destroy_graph(g, due);
         return;
     }
     c.invalid = true;

@@ -17,7 +17,8 @@ result record_event(lock& held, stream_state& s, event_state& e, bool external);
 result wait_event(lock& held, stream_state& s, event_state& e, bool external);
 
 result begin_capture(stream_state& s, capture_mode mode);
-result end_capture(stream_state& s, graph* out);
+// Whatever it returns but UNMATCHED, the capture has ended.
+result end_capture(stream_state& s, graph* out, object_list& due);
 
 // What the next captured work depends on, beside or instead of what it did.
 result set_dependencies(stream_state& s, const std::vector<node_state*>& nodes, bool replace);
@@ -27,7 +28,7 @@ result set_dependencies(stream_state& s, const std::vector<node_state*>& nodes, 
 result capture_status_of(const stream_state& s, capture_status& status);
 
 // The stream goes away in the middle of a capture, or takes no part in one.
-void abandon_capture(stream_state& s);
+void abandon_capture(stream_state& s, object_list& due);
 
 // Each returns `success` if no capture forbids the call; else the captures in its way become
 // invalid.

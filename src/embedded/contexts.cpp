@@ -45,9 +45,9 @@ bool is_registered(const stream_state& s) {
     return !s.destroyed && !s.is_legacy && s.handle != stream_per_thread;
 }
 
-void free_streams(driver& d, context_state& ctx) {
+void free_streams(driver& d, context_state& ctx, object_list& due) {
     for (stream_state* s : ctx.streams) {
-        abandon_capture(*s);
+        abandon_capture(*s, due);
         if (is_registered(*s)) {
             d.handles.orphan(handle_bits(s->handle));
         }
@@ -143,14 +143,14 @@ context_state& create_context(device dev, unsigned flags, bool primary) {
     return *made.release();
 }
 
-bool destroy_context(lock& held, context handle) {
+bool destroy_context(lock& held, context handle, object_list& due) {
     driver& d = the_driver();
     context_state* quiet = wait_until_quiet(held, handle);
     if (quiet == nullptr) {
         return false;
     }
     context_state& ctx = *quiet;
-    free_streams(d, ctx);
+    free_streams(d, ctx, due);
     free_events(d, ctx);
     free_memory(d, ctx);
     stop_executor(ctx.runs);
@@ -172,8 +172,8 @@ stream_state& create_stream(context_state& ctx, unsigned flags, int priority) {
     return s;
 }
 
-void destroy_stream(stream_state& s) {
-    abandon_capture(s);
+void destroy_stream(stream_state& s, object_list& due) {
+    abandon_capture(s, due);
     the_driver().handles.remove(handle_bits(s.handle));
     s.destroyed = true;
     retire_if_done(s);

@@ -19,10 +19,10 @@ context_state& create_context(device dev, unsigned flags, bool primary);
 
 // Waits until all work of the context is done, then ends the context and everything in it; the
 // handles say CONTEXT_IS_DESTROYED from then on. False if another thread was faster.
-bool destroy_context(lock& held, context handle);
+bool destroy_context(lock& held, context handle, object_list& due);
 
 stream_state& create_stream(context_state& ctx, unsigned flags, int priority);
-void destroy_stream(stream_state& s);
+void destroy_stream(stream_state& s, object_list& due);
 event_state& create_event(context_state& ctx, unsigned flags);
 void destroy_event(event_state& e);
 

@@ -60,9 +60,8 @@ struct driver {
     std::int64_t running = 0;  // host functions that run now
     std::uint64_t ended = 0;   // host functions that have run since load
 
-    // User objects whose destructor is due, and the thread that calls it.
-    user_object_state* dying_head = nullptr;
-    user_object_state* dying_tail = nullptr;
+    // User objects that no call ends, and the thread that calls their destructors.
+    object_list dying;
     bool destroyer_started = false;
     std::condition_variable destroyer_wakes;
     std::int64_t user_objects = 0;      // whose destructor has not returned

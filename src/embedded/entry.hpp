@@ -20,7 +20,7 @@ enum entry_traits : unsigned {
     early = 1,                // works before cuInit, after exit began and in a forked child
     own_errors = 2,           // finds out about a sticky error itself, or never reports one
     releases = 4,             // does its work in spite of a sticky error, then reports it
-    in_host = 8,              // works inside a host function
+    in_host = 8,              // works inside a host function or a destructor
     accepts_after_fork = 16,  // returns SUCCESS in a forked child, and does nothing
     starts = 32,              // works before cuInit
 };

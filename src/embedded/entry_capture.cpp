@@ -126,7 +126,11 @@ result cuStreamEndCapture(stream s, graph* out) {
     return enter(
         entry_id::cuStreamEndCapture,
         [&] {
-            return with_stream(s, [&](stream_state& found) { return end_capture(found, out); });
+            return end_after([&](const lock&, object_list& due) {
+                result why;
+                stream_state* found = find_stream(s, why);
+                return found == nullptr ? why : end_capture(*found, out, due);
+            });
         },
         s, out);
 }

@@ -4,6 +4,7 @@
 #include "embedded/contexts.hpp"
 #include "embedded/entry.hpp"
 #include "embedded/limits.hpp"
+#include "embedded/user_objects.hpp"
 
 namespace hostlaunch::embedded {
 
@@ -29,14 +30,13 @@ result retain_primary(context* out, device dev) {
     return success;
 }
 
-void end_primary(lock& held, device_state& d) {
-    if (d.primary != nullptr && destroy_context(held, d.primary->handle)) {
+void end_primary(lock& held, device_state& d, object_list& due) {
+    if (d.primary != nullptr && destroy_context(held, d.primary->handle, due)) {
         d.primary = nullptr;
     }
 }
 
-result release_primary(device dev) {
-    lock held(the_driver().mutex);
+result release_primary(lock& held, device dev, object_list& due) {
     device_state* d = find_device(dev);
     if (d == nullptr) {
         return error_invalid_device;
@@ -45,18 +45,17 @@ result release_primary(device dev) {
         return error_invalid_context;
     }
     if (--d->retained == 0) {
-        end_primary(held, *d);
+        end_primary(held, *d, due);
     }
     return success;
 }
 
-result reset_primary(device dev) {
-    lock held(the_driver().mutex);
+result reset_primary(lock& held, device dev, object_list& due) {
     device_state* d = find_device(dev);
     if (d == nullptr) {
         return error_invalid_device;
     }
-    end_primary(held, *d);
+    end_primary(held, *d, due);
     return success;
 }
 
@@ -72,14 +71,13 @@ result make_context(context* out, unsigned flags, device dev) {
     return success;
 }
 
-result end_context(context handle) {
-    lock held(the_driver().mutex);
+result end_context(lock& held, context handle, object_list& due) {
     result why;
     context_state* ctx = find_context(handle, why);
     if (ctx == nullptr || ctx->is_primary) {
         return ctx == nullptr && why == error_context_is_destroyed ? why : error_invalid_context;
     }
-    if (!destroy_context(held, handle)) {
+    if (!destroy_context(held, handle, due)) {
         return error_context_is_destroyed;
     }
     auto& stack = this_thread().current;
@@ -131,11 +129,23 @@ result cuDevicePrimaryCtxRetain(context* out, device dev) {
 }
 
 result cuDevicePrimaryCtxRelease_v2(device dev) {
-    return enter(entry_id::cuDevicePrimaryCtxRelease_v2, [&] { return release_primary(dev); }, dev);
+    return enter(
+        entry_id::cuDevicePrimaryCtxRelease_v2,
+        [&] {
+            return end_after(
+                [&](lock& held, object_list& due) { return release_primary(held, dev, due); });
+        },
+        dev);
 }
 
 result cuDevicePrimaryCtxReset_v2(device dev) {
-    return enter(entry_id::cuDevicePrimaryCtxReset_v2, [&] { return reset_primary(dev); }, dev);
+    return enter(
+        entry_id::cuDevicePrimaryCtxReset_v2,
+        [&] {
+            return end_after(
+                [&](lock& held, object_list& due) { return reset_primary(held, dev, due); });
+        },
+        dev);
 }
 
 result cuDevicePrimaryCtxGetState(device dev, unsigned* flags, int* active) {
@@ -167,7 +177,13 @@ result cuCtxCreate_v4(context* out, void* params, unsigned flags, device dev) {
 }
 
 result cuCtxDestroy_v2(context ctx) {
-    return enter(entry_id::cuCtxDestroy_v2, [&] { return end_context(ctx); }, ctx);
+    return enter(
+        entry_id::cuCtxDestroy_v2,
+        [&] {
+            return end_after(
+                [&](lock& held, object_list& due) { return end_context(held, ctx, due); });
+        },
+        ctx);
 }
 
 result cuCtxGetCurrent(context* out) {

@@ -20,6 +20,13 @@ result make_exec(graph_exec* out, graph g, std::uint64_t flags, std::uint64_t kn
     if (found == nullptr || out == nullptr || (flags & ~known) != 0) {
         return error_invalid_value;
     }
+    if (current_context(why) == nullptr) {
+        return why;
+    }
+    const result refused = refuse_unsafe();
+    if (refused != success) {
+        return refused;
+    }
     *out = instantiate(*found).handle;
     return success;
 }
@@ -54,29 +61,28 @@ result with_exec_on(graph_exec exec, stream s, Body body) {
     return refused != success ? refused : body(held, *found, *on);
 }
 
-result end_exec(graph_exec exec) {
-    const lock held(the_driver().mutex);
+result end_exec(graph_exec exec, object_list& due) {
     exec_state* found = find_exec(exec);
     if (found == nullptr) {
         return error_invalid_value;
     }
     const result refused = refuse_unsafe();
     if (refused == success) {
-        destroy_exec(*found);
+        destroy_exec(*found, due);
     }
     return refused;
 }
 
-result update(graph_exec exec, graph g, exec_update_result& outcome) {
-    const lock held(the_driver().mutex);
-    outcome = {exec_update_error, nullptr, nullptr};
+// The outcome tells of graphs that were compared: it says success where none was.
+result update(graph_exec exec, graph g, exec_update_result& outcome, object_list& due) {
+    outcome = {};
     exec_state* found = find_exec(exec);
     result why;
     const graph_state* from = find_graph(g, why);
     if (found == nullptr || from == nullptr) {
         return error_invalid_value;
     }
-    outcome = update_exec(*found, *from);
+    outcome = update_exec(*found, *from, due);
     return outcome.outcome == exec_update_success ? success : error_graph_exec_update_failure;
 }
 
@@ -115,14 +121,24 @@ result cuGraphLaunch(graph_exec exec, stream s) {
 }
 
 result cuGraphExecDestroy(graph_exec exec) {
-    return enter(entry_id::cuGraphExecDestroy, [&] { return end_exec(exec); }, exec);
+    return enter(
+        entry_id::cuGraphExecDestroy,
+        [&] {
+            return end_after([&](const lock&, object_list& due) { return end_exec(exec, due); });
+        },
+        exec);
 }
 
 result cuGraphExecUpdate_v2(graph_exec exec, graph g, exec_update_result* outcome) {
     return enter(
         entry_id::cuGraphExecUpdate_v2,
-        [&] { return outcome == nullptr ? error_invalid_value : update(exec, g, *outcome); }, exec,
-        g, outcome);
+        [&] {
+            return outcome == nullptr ? error_invalid_value
+                                      : end_after([&](const lock&, object_list& due) {
+                                            return update(exec, g, *outcome, due);
+                                        });
+        },
+        exec, g, outcome);
 }
 
 }  // namespace hostlaunch::embedded

@@ -90,6 +90,19 @@ result get_dependencies(graph_node node, graph_node* nodes, void* edges, std::si
     return show(all, nodes, count);
 }
 
+result end_graph(graph g, object_list& due) {
+    result why;
+    graph_state* found = find_graph(g, why);
+    if (found == nullptr || found->is_child) {
+        return error_invalid_value;
+    }
+    if (is_being_captured(*found)) {
+        return error_illegal_state;
+    }
+    destroy_graph(*found, due);
+    return success;
+}
+
 result clone(graph* out, graph original) {
     if (out == nullptr) {
         return error_invalid_value;
@@ -138,15 +151,7 @@ result cuGraphClone(graph* out, graph original) {
 result cuGraphDestroy(graph g) {
     return enter(
         entry_id::cuGraphDestroy,
-        [&] {
-            return with_graph(g, [](graph_state& found) {
-                if (found.is_child || is_being_captured(found)) {
-                    return error_invalid_value;
-                }
-                destroy_graph(found);
-                return success;
-            });
-        },
+        [&] { return end_after([&](const lock&, object_list& due) { return end_graph(g, due); }); },
         g);
 }
 

@@ -73,13 +73,12 @@ bool fill_event(node_state& node, node_kind kind, event e) {
     return find_event(e, why) != nullptr;
 }
 
-result remove_node(graph_node node) {
-    const lock held(the_driver().mutex);
+result remove_node(graph_node node, object_list& due) {
     node_state* found = find_node(node);
     if (found == nullptr || is_being_captured(*found->owner)) {
         return error_invalid_value;
     }
-    destroy_node(*found);
+    destroy_node(*found, due);
     return success;
 }
 
@@ -226,7 +225,12 @@ result cuGraphNodeGetType(graph_node node, int* type) {
 }
 
 result cuGraphDestroyNode(graph_node node) {
-    return enter(entry_id::cuGraphDestroyNode, [&] { return remove_node(node); }, node);
+    return enter(
+        entry_id::cuGraphDestroyNode,
+        [&] {
+            return end_after([&](const lock&, object_list& due) { return remove_node(node, due); });
+        },
+        node);
 }
 
 }  // namespace hostlaunch::embedded

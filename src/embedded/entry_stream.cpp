@@ -6,6 +6,7 @@
 #include "embedded/contexts.hpp"
 #include "embedded/entry.hpp"
 #include "embedded/limits.hpp"
+#include "embedded/user_objects.hpp"
 
 namespace hostlaunch::embedded {
 
@@ -30,8 +31,7 @@ bool is_token(stream s) {
     return s == nullptr || s == stream_legacy || s == stream_per_thread;
 }
 
-result end_stream(stream s) {
-    const lock held(the_driver().mutex);
+result end_stream(stream s, object_list& due) {
     if (is_token(s)) {
         return error_invalid_handle;
     }
@@ -41,7 +41,7 @@ result end_stream(stream s) {
         the_driver().handles.forget_orphan(handle_kind::stream, handle_bits(s));
         return why;
     }
-    destroy_stream(*found);
+    destroy_stream(*found, due);
     return success;
 }
 
@@ -114,7 +114,12 @@ result cuStreamCreateWithPriority(stream* out, unsigned flags, int priority) {
 }
 
 result cuStreamDestroy_v2(stream s) {
-    return enter(entry_id::cuStreamDestroy_v2, [&] { return end_stream(s); }, s);
+    return enter(
+        entry_id::cuStreamDestroy_v2,
+        [&] {
+            return end_after([&](const lock&, object_list& due) { return end_stream(s, due); });
+        },
+        s);
 }
 
 result cuStreamSynchronize(stream s) {

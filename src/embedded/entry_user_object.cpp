@@ -14,8 +14,9 @@ bool is_count(unsigned count) {
     return count != 0 && count <= INT_MAX;
 }
 
+// As measured, more references than any other call can count are taken.
 result create(user_object* out, void* value, host_fn destroy, unsigned references, unsigned flags) {
-    if (out == nullptr || destroy == nullptr || !is_count(references) ||
+    if (out == nullptr || destroy == nullptr || references == 0 ||
         flags != user_object_no_destructor_sync) {
         return error_invalid_value;
     }
@@ -39,14 +40,13 @@ result retain(user_object object, unsigned count) {
     return success;
 }
 
-result release(user_object object, unsigned count) {
-    const lock held(the_driver().mutex);
+result release(user_object object, unsigned count, object_list& due) {
     user_object_state* found = find_user_object(object);
     if (found == nullptr || !is_count(count) || found->owned < count) {
         return error_invalid_value;
     }
     found->owned -= count;
-    drop_references(*found, count);
+    drop_references(*found, count, due);
     return success;
 }
 
@@ -64,13 +64,12 @@ result graph_retain(graph g, user_object object, unsigned count, unsigned flags)
     return success;
 }
 
-result graph_release(graph g, user_object object, unsigned count) {
-    const lock held(the_driver().mutex);
+result graph_release(graph g, user_object object, unsigned count, object_list& due) {
     result why;
     graph_state* owner = find_graph(g, why);
     const user_object_state* found = find_user_object(object);
     const bool released = owner != nullptr && found != nullptr && is_count(count) &&
-                          release_references(*owner, *found, count);
+                          release_references(*owner, *found, count, due);
     return released ? success : error_invalid_value;
 }
 
@@ -91,7 +90,12 @@ result cuUserObjectRetain(user_object object, unsigned count) {
 
 result cuUserObjectRelease(user_object object, unsigned count) {
     return enter(
-        entry_id::cuUserObjectRelease, [&] { return release(object, count); }, object, count);
+        entry_id::cuUserObjectRelease,
+        [&] {
+            return end_after(
+                [&](const lock&, object_list& due) { return release(object, count, due); });
+        },
+        object, count);
 }
 
 result cuGraphRetainUserObject(graph g, user_object object, unsigned count, unsigned flags) {
@@ -102,8 +106,13 @@ result cuGraphRetainUserObject(graph g, user_object object, unsigned count, unsi
 
 result cuGraphReleaseUserObject(graph g, user_object object, unsigned count) {
     return enter(
-        entry_id::cuGraphReleaseUserObject, [&] { return graph_release(g, object, count); }, g,
-        object, count);
+        entry_id::cuGraphReleaseUserObject,
+        [&] {
+            return end_after([&](const lock&, object_list& due) {
+                return graph_release(g, object, count, due);
+            });
+        },
+        g, object, count);
 }
 
 }  // namespace hostlaunch::embedded

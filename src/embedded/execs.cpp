@@ -37,19 +37,25 @@ reference_set* claim(std::unique_ptr<reference_set> listed) {
     return listed.release();
 }
 
-void let_go(reference_set* set) {
+void let_go(reference_set* set, object_list& due) {
     if (--set->holders > 0) {
         return;
     }
     for (const held_references& r : set->list) {
-        drop_references(*r.object, r.count);
+        drop_references(*r.object, r.count, due);
     }
     delete set;
 }
 
-void free_exec(exec_state& exec) {
+// Who ends what a call takes from the executable: measured, the driver's thread from its first
+// launch on, even when that has long completed.
+object_list& list_for(const exec_state& exec, object_list& due) {
+    return exec.launched == 0 ? due : the_driver().dying;
+}
+
+void free_exec(exec_state& exec, object_list& due) {
     --the_driver().execs;
-    let_go(exec.references);
+    let_go(exec.references, list_for(exec, due));
     delete &exec;
 }
 
@@ -161,10 +167,10 @@ exec_state& instantiate(const graph_state& g) {
     return *made.release();
 }
 
-void destroy_exec(exec_state& exec) {
+void destroy_exec(exec_state& exec, object_list& due) {
     the_driver().handles.remove(handle_bits(exec.handle));
     if (exec.completed == exec.launched) {
-        free_exec(exec);
+        free_exec(exec, due);
     } else {
         exec.destroyed = true;
     }
@@ -190,12 +196,12 @@ node_state* find_copy(graph_state& nodes, graph_node original, bool in_children)
     return nullptr;
 }
 
-exec_update_result update_exec(exec_state& exec, const graph_state& g) {
+exec_update_result update_exec(exec_state& exec, const graph_state& g, object_list& due) {
     const exec_update_result found = compare(*exec.nodes, g);
     if (found.outcome == exec_update_success) {
         reference_set* const fresh = claim(list_references(g));
         take_over(*exec.nodes, g);
-        let_go(exec.references);
+        let_go(exec.references, list_for(exec, due));
         exec.references = fresh;
     }
     return found;
@@ -229,9 +235,10 @@ void complete_launch(const work::launch_work& w) {
     exec_state& exec = *w.exec;
     ++exec.completed;
     reach_marks(exec.marks, exec.completed);
-    let_go(w.references);
+    object_list& due = the_driver().dying;
+    let_go(w.references, due);
     if (exec.destroyed && exec.completed == exec.launched) {
-        free_exec(exec);
+        free_exec(exec, due);
     }
 }
 

@@ -56,13 +56,13 @@ void claim_references(const graph_state& g) {
     }
 }
 
-void drop_all_references(const graph_state& g) {
+void drop_all_references(const graph_state& g, object_list& due) {
     for (const held_references& r : g.references) {
-        drop_references(*r.object, r.count);
+        drop_references(*r.object, r.count, due);
     }
     for (const auto& node : g.nodes) {
         if (node->child != nullptr) {
-            drop_all_references(*node->child);
+            drop_all_references(*node->child, due);
         }
     }
 }
@@ -139,9 +139,9 @@ graph_state& clone_graph(const graph_state& from) {
     return register_whole(copy_nodes(from));
 }
 
-void destroy_graph(graph_state& g) {
+void destroy_graph(graph_state& g, object_list& due) {
     unregister_graph(g);
-    drop_all_references(g);
+    drop_all_references(g, due);
     delete &g;
 }
 
@@ -169,11 +169,11 @@ node_state& add_node(graph_state& g, std::unique_ptr<node_state> made) {
     return node;
 }
 
-void destroy_node(node_state& node) {
+void destroy_node(node_state& node, object_list& due) {
     graph_state& g = *node.owner;
     unregister_node(node);
     if (node.child != nullptr) {
-        drop_all_references(*node.child);
+        drop_all_references(*node.child, due);
     }
     const std::size_t place = node.place;
     for (std::size_t i = place + 1; i < g.nodes.size(); ++i) {
@@ -203,7 +203,8 @@ void retain_references(graph_state& g, user_object_state& object, unsigned count
     }
 }
 
-bool release_references(graph_state& g, const user_object_state& object, unsigned count) {
+bool release_references(graph_state& g, const user_object_state& object, unsigned count,
+                        object_list& due) {
     const auto found = find_references(g, object);
     if (found == g.references.end() || found->count < count) {
         return false;
@@ -213,7 +214,7 @@ bool release_references(graph_state& g, const user_object_state& object, unsigne
     if (found->count == 0) {
         g.references.erase(found);
     }
-    drop_references(released, count);
+    drop_references(released, count, due);
     return true;
 }
 

@@ -77,7 +77,7 @@ node_kind kind_of(const work& what);
 
 graph_state& create_graph();
 graph_state& clone_graph(const graph_state& from);
-void destroy_graph(graph_state& g);
+void destroy_graph(graph_state& g, object_list& due);
 bool is_being_captured(const graph_state& g);
 
 // The nodes alone, without handles and without a claim to the references it lists.
@@ -87,23 +87,24 @@ std::unique_ptr<graph_state> copy_nodes(const graph_state& from);
 // before anything has changed.
 node_state& add_node(graph_state& g, std::unique_ptr<node_state> made);
 // Takes the node out of its graph; nodes that depended on it no longer do.
-void destroy_node(node_state& node);
+void destroy_node(node_state& node, object_list& due);
 node_state* find_node(graph_node handle);
 
 void retain_references(graph_state& g, user_object_state& object, unsigned count, bool move);
 // False, and nothing is released, if the graph holds fewer.
-bool release_references(graph_state& g, const user_object_state& object, unsigned count);
+bool release_references(graph_state& g, const user_object_state& object, unsigned count,
+                        object_list& due);
 
 // --- execs.cpp ----------------------------------------------------------------------------------
 
 exec_state& instantiate(const graph_state& g);
-void destroy_exec(exec_state& exec);
+void destroy_exec(exec_state& exec, object_list& due);
 exec_state* find_exec(graph_exec handle);
 // The executable's copy of a node of the graph that it was made from, or null.
 node_state* find_copy(graph_state& nodes, graph_node original, bool in_children);
 
 // What differs in a way that an update cannot take over; then the executable is unchanged.
-exec_update_result update_exec(exec_state& exec, const graph_state& g);
+exec_update_result update_exec(exec_state& exec, const graph_state& g, object_list& due);
 
 result launch_exec(lock& held, exec_state& exec, stream_state& s);
 

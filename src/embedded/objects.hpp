@@ -194,6 +194,12 @@ struct executor {
     bool stopping = false;
 };
 
+// User objects whose destructor is due, in the order in which their last references went.
+struct object_list {
+    user_object_state* head = nullptr;
+    user_object_state* tail = nullptr;
+};
+
 struct allocation {
     std::size_t bytes;
     context_state* ctx;

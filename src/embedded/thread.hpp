@@ -30,7 +30,7 @@ thread_state& this_thread();
 // gettid: equal for equal threads, and never 0.
 std::uint64_t thread_id();
 
-// Whether the calling thread runs a host function (of either kind) right now.
+// Whether the calling thread runs a host function (of either kind) or a destructor right now.
 bool inside_host_function();
 void set_inside_host_function(bool inside);
 

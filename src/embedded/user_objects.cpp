@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the references of user objects and runs their destructors, all on one thread.
+// Counts the references of user objects and runs their destructors.
 #include "embedded/user_objects.hpp"
 
 #include <pthread.h>
@@ -12,21 +12,40 @@ namespace hostlaunch::embedded {
 
 namespace {
 
-void destroy_next(lock& held, driver& d) {
-    const std::unique_ptr<user_object_state> object(d.dying_head);
-    d.dying_head = object->next;
-    d.dying_tail = d.dying_head == nullptr ? nullptr : d.dying_tail;
-    held.unlock();
-    object->destroy(object->value);
-    if (in_forked_child()) {
-        pthread_exit(nullptr);  // the parent's objects are none of the child's business
-    }
-    held.lock();
+void append(object_list& list, user_object_state& object) {
+    (list.tail == nullptr ? list.head : list.tail->next) = &object;
+    list.tail = &object;
+}
+
+// requires: the list is not empty
+std::unique_ptr<user_object_state> take_first(object_list& list) {
+    std::unique_ptr<user_object_state> first(list.head);
+    list.head = first->next;
+    list.tail = list.head == nullptr ? nullptr : list.tail;
+    return first;
+}
+
+void call_destructor(const user_object_state& object) {
+    object.destroy(object.value);
+}
+
+void count_ended(driver& d) {
     --d.user_objects;
     ++d.destructors_run;
     if (d.progress_waiters > 0) {
         d.progress.notify_all();
     }
+}
+
+void destroy_next(lock& held, driver& d) {
+    const auto object = take_first(d.dying);
+    held.unlock();
+    call_destructor(*object);
+    if (in_forked_child()) {
+        pthread_exit(nullptr);  // the parent's objects are none of the child's business
+    }
+    held.lock();
+    count_ended(d);
 }
 
 void* destroyer_thread(void*) {
@@ -35,7 +54,7 @@ void* destroyer_thread(void*) {
     driver& d = the_driver();
     lock held(d.mutex);
     for (;;) {
-        if (d.dying_head == nullptr || d.exiting.load(std::memory_order_relaxed)) {
+        if (d.dying.head == nullptr || d.exiting.load(std::memory_order_relaxed)) {
             d.destroyer_wakes.wait(held);
         } else {
             destroy_next(held, d);
@@ -67,16 +86,35 @@ user_object_state* find_user_object(user_object handle) {
         the_driver().handles.find(handle_kind::user_object, handle_bits(handle), why));
 }
 
-void drop_references(user_object_state& object, std::uint64_t count) {
+void drop_references(user_object_state& object, std::uint64_t count, object_list& due) {
     object.references -= count;
     if (object.references > 0) {
         return;
     }
     driver& d = the_driver();
     d.handles.remove(handle_bits(object.handle));
-    (d.dying_tail == nullptr ? d.dying_head : d.dying_tail->next) = &object;
-    d.dying_tail = &object;
-    d.destroyer_wakes.notify_one();
+    append(due, object);
+    if (&due == &d.dying) {
+        d.destroyer_wakes.notify_one();
+    }
+}
+
+void end_here(object_list& due) {
+    if (due.head == nullptr) {
+        return;
+    }
+    driver& d = the_driver();
+    const bool inside = inside_host_function();
+    set_inside_host_function(true);  // a destructor may call what a host function may
+    while (due.head != nullptr) {
+        call_destructor(*take_first(due));
+        if (in_forked_child()) {
+            break;  // the parent's objects are none of the child's business
+        }
+        const lock held(d.mutex);
+        count_ended(d);
+    }
+    set_inside_host_function(inside);
 }
 
 bool destructors_are_done(const driver& d) {

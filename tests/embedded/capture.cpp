@@ -94,7 +94,8 @@ TEST_F(captures, info_hands_out_id_graph_and_dependencies) {
     std::size_t nodes = 1;
     EXPECT_EQ(cuGraphGetNodes(g, &node, &nodes), success);
     EXPECT_EQ(deps[0], node);
-    EXPECT_EQ(cuGraphDestroy(g), error_invalid_value);
+    EXPECT_EQ(cuGraphDestroy(g), error_illegal_state);
+    EXPECT_EQ(status_of(s), capture_status::active);
     // As cuda.core does: the graph from the info is kept, none is asked for at the end.
     EXPECT_EQ(cuStreamEndCapture(s, nullptr), success);
     EXPECT_EQ(cuGraphDestroy(g), success);
@@ -146,11 +147,20 @@ TEST_F(captures, only_the_origin_and_only_its_thread_may_end_one) {
     const event fork = make_event();
     graph g = nullptr;
     EXPECT_EQ(cuStreamEndCapture(origin, &g), error_illegal_state);
-    begin(origin, capture_mode::thread_local_mode);
-    EXPECT_EQ(cuStreamBeginCapture_v2(origin, capture_mode::global), error_illegal_state);
-    background other(
-        [&] { EXPECT_EQ(cuStreamEndCapture(origin, &g), error_stream_capture_wrong_thread); });
-    other.join();
+    for (const capture_mode mode : {capture_mode::global, capture_mode::thread_local_mode}) {
+        begin(origin, mode);
+        EXPECT_EQ(cuStreamBeginCapture_v2(origin, capture_mode::global), error_illegal_state);
+        background([&] {  // which ends it none the less, and drops its graph
+            g = reinterpret_cast<graph>(1);
+            EXPECT_EQ(cuStreamEndCapture(origin, &g), error_stream_capture_wrong_thread);
+            EXPECT_EQ(g, nullptr);
+        })
+            .join();
+        EXPECT_EQ(status_of(origin), capture_status::none);
+        EXPECT_EQ(hostlaunch_embedded_live("graphs"), 0);
+        EXPECT_EQ(cuStreamEndCapture(origin, &g), error_illegal_state);
+    }
+    begin(origin);
     ASSERT_EQ(cuEventRecord(fork, origin), success);
     ASSERT_EQ(cuStreamWaitEvent(branch, fork, 0), success);
     EXPECT_EQ(cuStreamEndCapture(branch, &g), error_stream_capture_unmatched);

@@ -61,7 +61,7 @@ TEST_F(execs, wrong_arguments_are_refused) {
     EXPECT_EQ(cuGraphInstantiateWithParams(&exec, g, nullptr), no);
     EXPECT_EQ(cuGraphExecUpdate_v2(exec, g, nullptr), no);
     EXPECT_EQ(cuGraphExecUpdate_v2(exec, nullptr, &outcome), no);
-    EXPECT_EQ(outcome.outcome, exec_update_error);
+    EXPECT_EQ(outcome.outcome, exec_update_success);  // none was compared
     EXPECT_EQ(cuGraphExecHostNodeSetParams(exec, node, nullptr), no);
     EXPECT_EQ(cuGraphExecHostNodeSetParams(exec, node, &no_function), no);
     EXPECT_EQ(cuGraphLaunch(exec, reinterpret_cast<stream>(exec)), error_invalid_handle);
@@ -275,6 +275,7 @@ TEST_F(execs, threads_may_replay_at_the_same_time) {
         std::vector<std::unique_ptr<background>> threads;
         for (int i = 0; i < 4; ++i) {
             threads.push_back(std::make_unique<background>([&, s = make_stream()] {
+                EXPECT_EQ(cuCtxSetCurrent(ctx_), success);
                 for (int round = 0; round < rounds; ++round) {
                     const graph g = capture_counts(s, {&ran, &ran});
                     give_object(g, object);
@@ -290,6 +291,40 @@ TEST_F(execs, threads_may_replay_at_the_same_time) {
     settle();
     EXPECT_EQ(ran, 4 * rounds * 2 * 2);
     EXPECT_EQ(object.ended, 4 * rounds);
+}
+
+TEST_F(execs, making_and_ending_one_is_unsafe_during_a_capture) {
+    std::atomic<int> ran{0};
+    const stream captures = make_stream();
+    const graph g = capture_counts(s_, {&ran});
+    const graph_exec exec = instantiate(g);
+    graph_exec made = nullptr;
+    graph_instantiate_params params{};
+    graph none = nullptr;
+    const auto invalidates = [&](const std::function<result()>& call) {
+        ASSERT_EQ(cuStreamBeginCapture_v2(captures, capture_mode::global), success);
+        EXPECT_EQ(call(), error_stream_capture_unsupported);
+        EXPECT_EQ(cuStreamEndCapture(captures, &none), error_stream_capture_invalidated);
+    };
+    invalidates([&] { return cuGraphInstantiateWithFlags(&made, g, 0); });
+    invalidates([&] { return cuGraphInstantiateWithParams(&made, g, &params); });
+    invalidates([&] { return cuGraphExecDestroy(exec); });
+    EXPECT_EQ(made, nullptr);
+    launch(exec);
+    destroy(g, exec);
+}
+
+TEST_F(execs, making_one_needs_a_current_context) {
+    std::atomic<int> ran{0};
+    const graph g = capture_counts(s_, {&ran});
+    background([&] {
+        graph_exec exec = nullptr;
+        graph_instantiate_params params{};
+        EXPECT_EQ(cuGraphInstantiateWithFlags(&exec, g, 0), error_invalid_context);
+        EXPECT_EQ(cuGraphInstantiateWithParams(&exec, g, &params), error_invalid_context);
+        EXPECT_EQ(exec, nullptr);
+    }).join();
+    EXPECT_EQ(cuGraphDestroy(g), success);
 }
 
 }  // namespace

@@ -14,8 +14,10 @@ struct scene {
     graph g = nullptr;
     graph_exec exec = nullptr;
     user_object kept = nullptr;
+    user_object alone = nullptr;  // no graph keeps it
     std::atomic<int> ran{0};
     tomb object;
+    tomb lonely;
 
     scene() {
         EXPECT_EQ(cuInit(0), success);
@@ -26,6 +28,13 @@ struct scene {
         kept = make_object(object);
         EXPECT_EQ(cuGraphRetainUserObject(g, kept, 1, 0), success);
         exec = instantiate(g);
+        alone = make_object(lonely);
+    }
+    // The graph alone keeps an object with this destructor.
+    void give_object_that(host_fn destroy, void* value) const {
+        user_object made = nullptr;
+        EXPECT_EQ(cuUserObjectCreate(&made, value, destroy, 1, 1), success);
+        EXPECT_EQ(cuGraphRetainUserObject(g, made, 1, graph_user_object_move), success);
     }
 };
 
@@ -39,14 +48,16 @@ TEST(graphs_after_fork, nothing_of_the_parent_runs_or_ends_in_the_child) {
         b.wait_until_running();
         in_child_process([&] {
             user_object made = nullptr;
-            EXPECT_EQ(cuGraphLaunch(x.exec, x.s), error_not_initialized);
+            EXPECT_EQ(cuGraphLaunch(x.exec, x.s), success);
             EXPECT_EQ(cuGraphExecDestroy(x.exec), error_not_initialized);
             EXPECT_EQ(cuGraphDestroy(x.g), error_not_initialized);
-            EXPECT_EQ(cuUserObjectRelease(x.kept, 1), error_not_initialized);
+            EXPECT_EQ(cuUserObjectRelease(x.kept, 1), success);
+            EXPECT_EQ(cuUserObjectRelease(x.alone, 1), success);
             EXPECT_EQ(cuUserObjectCreate(&made, &x, tomb::fill, 1, 1), error_not_initialized);
             give_it_time();
             EXPECT_EQ(x.ran, 0);
             EXPECT_EQ(x.object.ended, 0);
+            EXPECT_EQ(x.lonely.ended, 0);
         });
         b.let_go();
         EXPECT_EQ(cuStreamSynchronize(x.s), success);
@@ -62,29 +73,57 @@ TEST(graphs_after_fork, nothing_of_the_parent_runs_or_ends_in_the_child) {
 std::atomic<int> child_status{-1};
 
 // contract: X2. The child of a fork inside a destructor is that thread, alone.
-TEST(graphs_after_fork, a_destructor_may_fork_and_its_child_ends_nothing_more) {
+void fork_in_destructor(void*) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        // The main thread's stack may not exist here, so a leak check would misread it.
+        std::atexit([] { _exit(testing::Test::HasFailure() ? 1 : 0); });
+        return;
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    child_status = status;
+}
+
+TEST(graphs_after_fork, a_destructor_on_the_driver_s_thread_may_fork_and_its_child_ends_nothing) {
     in_child_process([] {
         scene x;
-        const auto forks = [](void*) {
-            const pid_t child = fork();
-            if (child == 0) {
-                alarm(60);
-                // The main thread's stack does not exist here, so a leak check would misread it.
-                std::atexit([] { _exit(0); });
-                return;  // into the driver's frame, which ends this last thread
-            }
-            int status = 0;
-            waitpid(child, &status, 0);
-            child_status = status;
-        };
-        user_object object = nullptr;
-        EXPECT_EQ(cuUserObjectCreate(&object, &x, forks, 1, 1), success);
-        EXPECT_EQ(cuUserObjectRelease(object, 1), success);
+        x.give_object_that(fork_in_destructor, nullptr);
+        const graph_exec launched = instantiate(x.g);
+        EXPECT_EQ(cuGraphExecDestroy(x.exec), success);
+        EXPECT_EQ(cuGraphDestroy(x.g), success);
+        EXPECT_EQ(cuGraphLaunch(launched, x.s), success);
+        EXPECT_EQ(cuGraphExecDestroy(launched), success);  // the child ends its last thread
         settle();
         EXPECT_EQ(child_status, 0);
         EXPECT_EQ(cuUserObjectRelease(x.kept, 1), success);
-        EXPECT_EQ(cuGraphDestroy(x.g), success);
+        EXPECT_EQ(cuUserObjectRelease(x.alone, 1), success);
+        settle();
+    });
+}
+
+TEST(graphs_after_fork, a_destructor_on_the_calling_thread_may_fork_and_its_child_ends_nothing) {
+    in_child_process([] {
+        scene x;
+        const pid_t parent = getpid();
+        x.give_object_that(fork_in_destructor, nullptr);
+        EXPECT_EQ(cuUserObjectRelease(x.alone, 1), success);
+        graph g = nullptr;
+        tomb behind;
+        EXPECT_EQ(cuGraphClone(&g, x.g), success);
+        give_object(g, behind);
         EXPECT_EQ(cuGraphExecDestroy(x.exec), success);
+        EXPECT_EQ(cuGraphDestroy(x.g), success);
+        EXPECT_EQ(cuGraphDestroy(g), success);  // both processes return from here
+        if (getpid() != parent) {
+            EXPECT_EQ(behind.ended, 0);
+            EXPECT_EQ(cuCtxSynchronize(), error_not_initialized);
+            _exit(testing::Test::HasFailure() ? 1 : 0);
+        }
+        EXPECT_EQ(child_status, 0);
+        EXPECT_EQ(behind.ended, 1);
+        EXPECT_EQ(cuUserObjectRelease(x.kept, 1), success);
         settle();
     });
 }
@@ -102,10 +141,12 @@ TEST(graphs_after_a_sticky_error, launches_are_dropped_and_objects_are_released_
         EXPECT_EQ(cuGraphLaunch(x.exec, x.s), fault);
         graph_exec exec = nullptr;
         EXPECT_EQ(cuGraphInstantiateWithFlags(&exec, x.g, 0), fault);
-        EXPECT_EQ(cuGraphExecDestroy(x.exec), fault);  // and yet it is gone
-        EXPECT_EQ(cuGraphDestroy(x.g), fault);
+        EXPECT_EQ(cuGraphExecDestroy(x.exec), success);
+        EXPECT_EQ(cuGraphDestroy(x.g), success);
         EXPECT_EQ(hostlaunch_embedded_live("graphs"), 0);
         EXPECT_EQ(cuUserObjectRelease(x.kept, 1), success);
+        EXPECT_EQ(cuUserObjectRelease(x.alone, 1), success);
+        EXPECT_EQ(x.lonely.ended, 1);
         EXPECT_EQ(x.object.ended, 0);  // the function before the launch still runs
         b.let_go();
         settle();
@@ -129,13 +170,22 @@ TEST(graphs_at_exit, destructors_do_not_start_once_the_process_exits) {
         });
         at_exit_scene = new scene;
         at_exit_blocker = new blocker;
-        user_object blocks = nullptr;
-        EXPECT_EQ(cuUserObjectCreate(&blocks, at_exit_blocker, blocker::run, 1, 1), success);
-        EXPECT_EQ(cuUserObjectRelease(blocks, 1), success);
+        scene& x = *at_exit_scene;
+        EXPECT_EQ(cuUserObjectRelease(x.alone, 1), success);
+        graph other = nullptr;
+        EXPECT_EQ(cuGraphClone(&other, x.g), success);
+        x.give_object_that(blocker::run, at_exit_blocker);
+        const graph_exec blocks = instantiate(x.g);
+        for (const graph_exec exec : {blocks, x.exec}) {
+            EXPECT_EQ(cuGraphLaunch(exec, x.s), success);
+        }
+        EXPECT_EQ(cuStreamSynchronize(x.s), success);
+        EXPECT_EQ(cuGraphDestroy(x.g), success);
+        EXPECT_EQ(cuGraphExecDestroy(blocks), success);
         at_exit_blocker->wait_until_running();
-        EXPECT_EQ(cuUserObjectRelease(at_exit_scene->kept, 1), success);
-        EXPECT_EQ(cuGraphDestroy(at_exit_scene->g), success);
-        EXPECT_EQ(cuGraphExecDestroy(at_exit_scene->exec), success);
+        EXPECT_EQ(cuUserObjectRelease(x.kept, 1), success);
+        EXPECT_EQ(cuGraphDestroy(other), success);
+        EXPECT_EQ(cuGraphExecDestroy(x.exec), success);
         EXPECT_EQ(hostlaunch_embedded_live("user_objects"), 2);
         std::exit(1);
     });

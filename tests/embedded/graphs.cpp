@@ -198,7 +198,7 @@ TEST_F(graphs, a_capture_that_ends_without_handing_out_its_graph_leaves_it_usabl
               success);
     EXPECT_EQ(status, capture_status::active);
     ASSERT_EQ(cuLaunchHostFunc(s_, count_up, &ran), success);
-    EXPECT_EQ(cuGraphDestroy(g), error_invalid_value);
+    EXPECT_EQ(cuGraphDestroy(g), error_illegal_state);
     EXPECT_EQ(cuGraphDestroyNode(nodes_of(g)[0]), error_invalid_value);
     EXPECT_EQ(cuStreamEndCapture(s_, nullptr), success);
     run(g);
