@@ -151,20 +151,26 @@ TEST_F(captures, an_event_query_elsewhere_leaves_a_relaxed_capture_alone) {
     EXPECT_EQ(end(s), 0u);
 }
 
-TEST_F(captures, only_the_thread_that_began_one_may_end_it_unless_it_is_relaxed) {
+TEST_F(captures, one_that_another_thread_ends_ends_without_a_graph_unless_it_is_relaxed) {
     const stream s = make_stream();
-    const auto ends = [s] {
-        graph g = nullptr;
-        return api().stream_end_capture(s, &g);
-    };
-    begin(s, capture_mode::thread_local_mode);
-    EXPECT_EQ(elsewhere(ends).answer(), error_stream_capture_wrong_thread);
     graph g = nullptr;
-    api().stream_end_capture(s, &g);  // whether the capture survived is not promised
-    if (g != nullptr) api().graph_destroy(g);
-    expect_works(s);
+    const auto ends = [s, &g] { return api().stream_end_capture(s, &g); };
+    for (const capture_mode mode : {capture_mode::global, capture_mode::thread_local_mode}) {
+        begin(s, mode);
+        g = reinterpret_cast<graph>(1);
+        EXPECT_EQ(elsewhere(ends).answer(), error_stream_capture_wrong_thread);
+        EXPECT_EQ(g, nullptr);
+        EXPECT_EQ(elsewhere([s] {
+                      EXPECT_EQ(status_of(s), capture_status::none);
+                      return success;
+                  }).answer(),
+                  success);
+        EXPECT_EQ(ends(), error_illegal_state);
+        expect_works(s);
+    }
     begin(s, capture_mode::relaxed);
     EXPECT_EQ(elsewhere(ends).answer(), success);
+    EXPECT_EQ(api().graph_destroy(g), success);
     expect_works(s);
 }
 

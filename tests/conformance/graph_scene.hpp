@@ -24,6 +24,11 @@ struct ending_mark {
         mark.thread = std::this_thread::get_id();
         mark.ended.fetch_add(1);
     }
+    // The call that dropped the last reference, on this thread, has returned.
+    void expect_ended_here() const {
+        EXPECT_EQ(ended, 1);
+        EXPECT_EQ(thread.load(), std::this_thread::get_id());
+    }
     bool comes() {
         return eventually([this] { return ended > 0; });
     }

@@ -134,6 +134,16 @@ TEST_F(graph_updates, one_from_a_graph_of_another_shape_fails_and_changes_nothin
     expect_refused("no dependency", exec, parallel, old, fresh);
 }
 
+TEST_F(graph_updates, an_update_from_no_graph_is_refused_and_tells_nothing) {
+    std::atomic<int>& ran = make_counter();
+    const graph_exec exec = instantiate(capture_counts(s_, ran));
+    exec_update_result outcome{};
+    EXPECT_EQ(api().graph_exec_update(exec, nullptr, &outcome), error_invalid_value);
+    EXPECT_EQ(outcome.outcome, exec_update_success);
+    run(exec, s_);
+    EXPECT_EQ(ran, 1);
+}
+
 TEST_F(graph_updates, a_chain_added_in_another_order_may_or_may_not_be_taken) {
     std::atomic<int>& old = make_counter();
     std::atomic<int>& fresh = make_counter();

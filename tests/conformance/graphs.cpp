@@ -140,9 +140,7 @@ TEST_F(graphs, a_capture_that_ends_without_handing_out_its_graph_leaves_it_usabl
     ASSERT_EQ(api().stream_get_capture_info(s, &status, nullptr, &g, nullptr, nullptr, nullptr),
               success);
     ASSERT_EQ(launch(s, ran), success);
-    const result ended = api().stream_end_capture(s, nullptr);
-    observe("ending a capture without asking for the graph", ended);
-    ASSERT_EQ(ended, success);
+    ASSERT_EQ(api().stream_end_capture(s, nullptr), success);
     EXPECT_EQ(nodes_of(g).size(), 1u);
     run(instantiate(g), s);
     EXPECT_EQ(ran, 1);
@@ -175,19 +173,48 @@ TEST_F(graphs, capture_info_can_be_asked_for_in_part) {
     EXPECT_EQ(nodes_of(g).size(), 1u);
 }
 
-TEST_F(graphs, launching_one_into_a_capture_is_refused) {
+TEST_F(graphs, launching_or_uploading_one_into_a_capture_is_refused_and_invalidates_it) {
     const stream s = make_stream();
     std::atomic<int>& ran = make_counter();
     const graph_exec exec = instantiate(capture_counts(s, ran));
-    ASSERT_EQ(api().stream_begin_capture(s, capture_mode::relaxed), success);
-    EXPECT_EQ(api().graph_launch(exec, s), error_stream_capture_unsupported);
-    observe("status of a capture after a refused graph launch", static_cast<int>(status_of(s)));
-    graph g = nullptr;
-    const result ended = api().stream_end_capture(s, &g);
-    observe("ending a capture after a refused graph launch", ended);
-    if (ended == success) destroy(g);
+    for (auto* call : {api().graph_launch, api().graph_upload}) {
+        graph g = nullptr;
+        ASSERT_EQ(api().stream_begin_capture(s, capture_mode::relaxed), success);
+        EXPECT_EQ(call(exec, s), error_stream_capture_unsupported);
+        EXPECT_EQ(status_of(s), capture_status::invalidated);
+        EXPECT_EQ(api().stream_end_capture(s, &g), error_stream_capture_invalidated);
+        EXPECT_EQ(g, nullptr);
+    }
     run(exec, s);
     EXPECT_EQ(ran, 1);
+}
+
+TEST_F(graphs, one_that_is_being_captured_cannot_be_destroyed) {
+    const stream s = make_stream();
+    std::atomic<int>& ran = make_counter();
+    capture_status status{};
+    graph g = nullptr;
+    const graph built = capture(s, [&] {
+        ASSERT_EQ(api().stream_get_capture_info(s, &status, nullptr, &g, nullptr, nullptr, nullptr),
+                  success);
+        ASSERT_EQ(launch(s, ran), success);
+        EXPECT_EQ(api().graph_destroy(g), error_illegal_state);
+        EXPECT_EQ(status_of(s), capture_status::active);
+        ASSERT_EQ(launch(s, ran), success);
+    });
+    EXPECT_EQ(built, g);
+    run(instantiate(built), s);
+    EXPECT_EQ(ran, 2);
+}
+
+TEST_F(graphs, instantiating_one_needs_a_current_context) {
+    const stream s = make_stream();
+    const graph g = capture_counts(s, make_counter());
+    call& made = elsewhere(nullptr, [g] {
+        graph_exec exec = nullptr;
+        return api().graph_instantiate(&exec, g, 0);
+    });
+    EXPECT_EQ(made.answer(), error_invalid_context);
 }
 
 // contract: G4
@@ -219,46 +246,46 @@ TEST_F(graphs, relaxed_calls_about_graphs_leave_a_global_capture_alone) {
 }
 
 // What each call about graphs does to a global capture of its own thread.
-TEST_F(graphs, calls_in_global_mode_may_be_refused_during_a_capture) {
+TEST_F(graphs, making_and_ending_an_executable_in_global_mode_invalidates_a_capture) {
     const stream s = make_stream();
     const stream captures = make_stream();
     std::atomic<int>& ran = make_counter();
     const graph g = capture_counts(s, ran);
     const graph doomed = capture_counts(s, ran);
     const graph_exec exec = instantiate(g);
+    const graph_exec spared = instantiate(g);
     graph_exec made = nullptr;
     graph copy = nullptr;
     exec_update_result outcome{};
-    run(exec, s);
     const user_object object = make_object(make_mark(), 2);
-    const auto during_capture = [&](const char* what, const std::function<result()>& body) {
-        ASSERT_EQ(api().stream_begin_capture(captures, capture_mode::global), success);
-        observe(what, body());
-        observe("  status of the capture then", static_cast<int>(status_of(captures)));
+    run(exec, s);
+    const auto expect = [&](result wanted, const std::function<result()>& body) {
+        const bool invalid = wanted != success;
         graph none = nullptr;
-        if (api().stream_end_capture(captures, &none) == success) api().graph_destroy(none);
+        ASSERT_EQ(api().stream_begin_capture(captures, capture_mode::global), success);
+        EXPECT_EQ(body(), wanted);
+        EXPECT_EQ(status_of(captures),
+                  invalid ? capture_status::invalidated : capture_status::active);
+        EXPECT_EQ(api().stream_end_capture(captures, &none),
+                  invalid ? error_stream_capture_invalidated : success);
+        if (none != nullptr) api().graph_destroy(none);
     };
-    during_capture("global capture: instantiate",
-                   [&] { return api().graph_instantiate(&made, g, 0); });
-    during_capture("global capture: upload", [&] { return api().graph_upload(exec, s); });
-    during_capture("global capture: launch elsewhere", [&] { return api().graph_launch(exec, s); });
-    during_capture("global capture: exec update",
-                   [&] { return api().graph_exec_update(exec, g, &outcome); });
-    during_capture("global capture: clone", [&] { return api().graph_clone(&copy, g); });
-    during_capture("global capture: user object release",
-                   [&] { return api().user_object_release(object, 1); });
-    during_capture("global capture: graph destroy", [&] { return api().graph_destroy(doomed); });
+    constexpr result refused = error_stream_capture_unsupported;
+    expect(refused, [&] { return api().graph_instantiate(&made, g, 0); });
+    expect(refused, [&] { return api().graph_exec_destroy(spared); });
+    expect(success, [&] { return api().graph_upload(exec, s); });
+    expect(success, [&] { return api().graph_launch(exec, s); });
+    expect(success, [&] { return api().graph_exec_update(exec, g, &outcome); });
+    expect(success, [&] { return api().graph_clone(&copy, g); });
+    expect(success, [&] { return api().user_object_release(object, 1); });
+    expect(success, [&] { return api().graph_destroy(doomed); });
     disown(doomed);
-    if (made == nullptr) made = instantiate(g);
-    disown(made);
-    result ended = -1;
-    during_capture("global capture: exec destroy",
-                   [&] { return ended = api().graph_exec_destroy(made); });
-    if (ended != success) destroy(made);
-    if (copy != nullptr) destroy(copy);
+    destroy(copy);
+    EXPECT_EQ(made, nullptr);
     EXPECT_EQ(api().user_object_release(object, 1), success);
     EXPECT_EQ(api().stream_synchronize(s), success);
     run(exec, s);
+    EXPECT_EQ(ran, 3);
 }
 
 TEST_F(graphs, one_can_be_built_by_hand_with_a_child) {

@@ -201,15 +201,17 @@ HOSTLAUNCH_SCENARIO(sticky_error_before_a_graph) {
     b.expect_none_ran();
     launched.tell("graph and executable alive");
     destroyed.tell("graph and executable destroyed before it");
-    observe("sticky error: graph launch", api().graph_launch(launched.exec, b.s));
-    observe("sticky error: exec destroy", api().graph_exec_destroy(launched.exec));
-    observe("sticky error: graph destroy", api().graph_destroy(launched.g));
+    EXPECT_EQ(api().graph_launch(launched.exec, b.s), fault);
+    EXPECT_EQ(api().graph_exec_destroy(launched.exec), success);
+    EXPECT_EQ(api().graph_destroy(launched.g), success);
     launched.tell("graph and executable destroyed after it");
-    observe("sticky error: user object release", api().user_object_release(object, 1));
-    observe("sticky error: the released object ended", !alone.stays_away());
+    EXPECT_EQ(api().user_object_release(object, 1), success);
+    alone.expect_ended_here();
     user_object more = nullptr;
-    observe("sticky error: user object create",
-            api().user_object_create(&more, &alone, ending_mark::set, 1, 1));
+    ending_mark& late = make_mark();
+    EXPECT_EQ(api().user_object_create(&more, &late, ending_mark::set, 1, 1), success);
+    EXPECT_EQ(api().user_object_release(more, 1), success);
+    late.expect_ended_here();
     EXPECT_EQ(launched.ran + destroyed.ran, 0);
     EXPECT_LE(launched.mark.ended, 1);
     EXPECT_LE(destroyed.mark.ended, 1);

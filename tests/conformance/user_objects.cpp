@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// User objects: who keeps them, when they end and on which thread.
+// User objects: who keeps them and when they end. On which thread they do is in destructors.cpp.
 #include "conformance/graph_scene.hpp"
 
 namespace hostlaunch::conformance {
@@ -7,7 +7,7 @@ namespace {
 
 using user_objects = graph_test;
 
-TEST_F(user_objects, the_destructor_runs_once_and_not_on_the_thread_that_releases) {
+TEST_F(user_objects, the_destructor_runs_once_when_the_last_reference_goes) {
     ending_mark& mark = make_mark();
     const user_object object = make_object(mark, 2);
     EXPECT_EQ(api().user_object_retain(object, 1), success);
@@ -15,53 +15,13 @@ TEST_F(user_objects, the_destructor_runs_once_and_not_on_the_thread_that_release
     EXPECT_TRUE(mark.stays_away());
     EXPECT_EQ(api().user_object_release(object, 1), success);
     EXPECT_TRUE(mark.comes());
-    observe("destructor on the thread that released the last reference",
-            mark.thread.load() == std::this_thread::get_id());
-    EXPECT_NE(mark.thread.load(), std::this_thread::get_id());
     EXPECT_EQ(mark.ended, 1);
 }
 
-TEST_F(user_objects, destructors_and_host_functions_share_a_thread_or_do_not) {
-    const stream s = make_stream();
-    auto& runner = keep<std::atomic<std::thread::id>>();
-    const graph g = capture_function(
-        s,
-        [](void* out) {
-            *static_cast<std::atomic<std::thread::id>*>(out) = std::this_thread::get_id();
-        },
-        &runner);
-    ending_mark& first = give_object(g);
-    ending_mark& second = give_object(g);
-    run(instantiate(g), s);
-    ending_mark& alone = make_mark();
-    EXPECT_EQ(api().user_object_release(make_object(alone), 1), success);
-    EXPECT_TRUE(alone.comes());
-    EXPECT_TRUE(first.stays_away());
-    observe("a destructor runs on the thread of host functions",
-            alone.thread.load() == runner.load());
-    EXPECT_EQ(second.ended, 0);
-}
-
-// A destructor must be able to wait for nothing: one that blocks holds up the others or not.
-TEST_F(user_objects, a_destructor_that_blocks_holds_up_no_host_function) {
-    const stream s = make_stream();
-    std::atomic<int>& ran = make_counter();
-    gate& held = make_gate();
-    user_object object = nullptr;
-    ASSERT_EQ(api().user_object_create(&object, &held, gate::run, 1, 1), success);
-    call& releases = elsewhere([object] { return api().user_object_release(object, 1); });
-    EXPECT_TRUE(releases.returns());
-    ASSERT_TRUE(held.wait_until_running());
-    ASSERT_EQ(launch(s, ran), success);
-    const bool runs = eventually([&] { return ran == 1; }, promptly);
-    observe("a host function runs while a destructor blocks", runs);
+TEST_F(user_objects, one_may_begin_with_more_references_than_an_int_can_count) {
     ending_mark& mark = make_mark();
-    EXPECT_EQ(api().user_object_release(make_object(mark), 1), success);
-    observe("a second destructor runs while one blocks", !mark.stays_away());
-    held.open();
-    EXPECT_TRUE(mark.comes());
-    EXPECT_EQ(api().stream_synchronize(s), success);
-    EXPECT_TRUE(eventually([&] { return held.has_ended(); }));
+    make_object(mark, 1u << 31);  // never released: no call counts as many
+    EXPECT_TRUE(mark.stays_away());
 }
 
 // contract: B2
@@ -214,7 +174,6 @@ TEST_F(user_objects, wrong_arguments_are_refused) {
     EXPECT_EQ(create(1, 0), error_invalid_value);
     EXPECT_EQ(create(1, 2), error_invalid_value);
     EXPECT_EQ(create(0, 1), error_invalid_value);
-    EXPECT_EQ(create(1u << 31, 1), error_invalid_value);
     const graph g = graph_test::create();
     object = make_object(mark);
     for (const unsigned count : {0u, 1u << 31}) {
