@@ -2,9 +2,9 @@
 // A host function of graphs: one record that runs any number of times until no graph holds it.
 //
 // A CUDA user object owns the record; graphs, their clones, executables and launches in flight hold
-// references to it. Its destructor runs on a thread of the driver once nothing can run the function
-// any more, and only pushes the record onto the release list. Two executables of one graph can run
-// one function at once.
+// references to it. Its destructor runs once nothing can run the function any more, on the thread
+// whose call dropped the last reference or on one of the driver's, and only pushes the record onto
+// the release list. Two executables of one graph can run one function at once.
 #pragma once
 
 #include "core/record.hpp"
@@ -27,7 +27,8 @@ token attach_to_graphs(record& r) noexcept;
 // The record behind a token while graphs hold it, else null. On the driver's thread.
 record* held_by_graphs(token t) noexcept;
 
-// The host function that ends a user object; user_data is the record's token.
+// The host function that ends a user object; user_data is the record's token. Any thread, also
+// inside a driver call of the caller's own.
 extern "C" void hostlaunch_graph_release(void* user_data);
 
 // What adding a host function to a graph came to. After a failure with `owns_payload` the caller
