@@ -242,11 +242,11 @@ TEST_F(graphs, callables_of_every_kind_are_taken) {
         to.callback(aligned{&sum});
         to.callback(std::ref(borrowed));
         to.callback(+[] { ++plain_calls; });
-        to.callback([&sum] { return sum += 10'000; });  // what it returns is nobody's business
+        to.callback([&sum] { return sum += 10000; });  // what it returns does not matter
     });
     graph g = b.complete();
     launch_and_wait(g, 3);
-    EXPECT_EQ(sum, 1 + 2 + 3 + 3 * 11'100);
+    EXPECT_EQ(sum, 1 + 2 + 3 + 3 * 11100);
     EXPECT_EQ(borrowed_calls, 3);
     EXPECT_EQ(plain_calls, 3);
 }
