@@ -88,6 +88,7 @@ TEST_F(library_graphs, a_launch_in_flight_keeps_the_function_after_everything_is
     EXPECT_EQ(f.ran, 3);
     EXPECT_TRUE(is_gone(f));
     EXPECT_NE(f.destroyed_on.load(), f.ran_on.load());
+    EXPECT_EQ(f.answer_at_the_end, success);
 }
 
 // contract: B2

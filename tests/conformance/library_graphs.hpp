@@ -17,6 +17,7 @@ struct fate {
     std::atomic<int> destroyed{0};
     std::atomic<std::thread::id> ran_on{};
     std::atomic<std::thread::id> destroyed_on{};
+    std::atomic<result> answer_at_the_end{-1};  // to a call that the driver forbids its threads
 };
 
 class watched {
@@ -26,6 +27,8 @@ class watched {
     watched& operator=(watched&&) = delete;
     ~watched() {
         if (fate_ == nullptr) return;
+        context current = nullptr;
+        fate_->answer_at_the_end = api().ctx_get_current(&current);
         fate_->destroyed_on = std::this_thread::get_id();
         ++fate_->destroyed;
     }

@@ -161,6 +161,27 @@ TEST_F(graph_threads, a_builder_is_closed_while_another_thread_adds) {
     }
 }
 
+// The capture ends, and its graph dies, while the driver is about to refuse the node.
+// contract: B5
+TEST_F(graph_threads, a_graph_that_dies_while_a_node_is_refused_releases_the_function_once) {
+    fate& f = make_fate();
+    graph_builder b(*s_);
+    b.begin_building();
+    hostlaunch_embedded_hold("cuLaunchHostFunc");
+    hostlaunch_embedded_fail_call("cuLaunchHostFunc", 1, abi::error_out_of_memory);
+    std::thread adding([&] {
+        EXPECT_EQ(code_thrown_by([&] { b.callback(watched(f)); }), abi::error_out_of_memory);
+    });
+    EXPECT_EQ(hostlaunch_embedded_wait_held("cuLaunchHostFunc", 1, patience_ms), 1);
+    EXPECT_EQ(embedded::cuGraphDestroy(end_raw(*s_)), 0);
+    EXPECT_TRUE(is_gone(f));
+    hostlaunch_embedded_release("cuLaunchHostFunc");
+    adding.join();
+    let_everything_go();
+    EXPECT_EQ(f.destroyed, 1);
+    EXPECT_EQ(f.ran, 0);
+}
+
 struct objects {
     stream& s;
     graph_builder& building;

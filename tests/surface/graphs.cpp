@@ -280,7 +280,30 @@ TEST_F(graphs, a_callable_is_destroyed_once_and_not_on_a_thread_of_the_driver) {
     EXPECT_EQ(large.destroyed, 1);
 }
 
-// The driver forbids its destructor thread to call it, and so it would tell.
+// The driver forbids its threads to call it, the one that ends user objects included.
+// contract: C2, L2
+TEST_F(graphs, the_destructor_of_a_callable_may_call_the_driver) {
+    struct calls_at_its_end {
+        std::shared_ptr<std::atomic<int>> answer;
+        calls_at_its_end(std::shared_ptr<std::atomic<int>> a) : answer(std::move(a)) {}
+        calls_at_its_end(calls_at_its_end&&) = default;
+        calls_at_its_end& operator=(calls_at_its_end&&) = delete;
+        ~calls_at_its_end() {
+            abi::context current = nullptr;
+            if (answer != nullptr) *answer = embedded::cuCtxGetCurrent(&current);
+        }
+        void operator()() const {}
+    };
+    const auto answer = std::make_shared<std::atomic<int>>(-1);
+    graph_builder b = built([&](graph_builder& to) { to.callback(calls_at_its_end(answer)); });
+    graph g = b.complete();
+    launch_and_wait(g);
+    b.close();
+    g.close();
+    EXPECT_TRUE(eventually([&] { return *answer != -1; }));
+    EXPECT_EQ(*answer, 0);
+}
+
 // contract: C2, L2
 TEST_F(graphs, a_callable_may_own_what_only_the_driver_can_destroy) {
     const std::int64_t streams = hostlaunch_embedded_live("streams");
