@@ -77,7 +77,7 @@ status executable_graph::create(std::shared_ptr<graph_source> source,
 template <class F>
 status executable_graph::on_free_stream(stream_target target, F&& f) {
     return in_turn([&]() -> status {
-        const target_scope defaults(target);  // which a default stream of a named device needs
+        const target_scope defaults(target);  // the capture that counts is the named device's
         if (!defaults.status().ok()) return defaults.status();
         if (const status s = check_capture(target.handle); !s.ok()) return s;
         const work_scope scope(target);

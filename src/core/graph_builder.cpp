@@ -209,6 +209,7 @@ added graph_builder::add_node(record& r, const host_call& call, graph_node_token
     if (given.gated) given.user_data = pointer_of(t);
     stream_target target = target_;
     const target_scope scope(target);
+    if (!scope.status().ok()) return take_back(r, t, scope.status());
     if (const int code = api().launch_host_func(target.handle, given.fn, given.user_data)) {
         return take_back(r, t, {code, "cuLaunchHostFunc"});
     }
