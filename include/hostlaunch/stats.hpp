@@ -22,9 +22,12 @@ struct launch_stats {
     std::uint64_t abandoned = 0;
     std::uint64_t dropped = 0;
     std::uint64_t awaiting_release = 0;  // ended, callable or copy not destroyed yet; graphs' too
-    std::uint64_t graph_callbacks = 0;   // host functions that graphs hold now
-    std::uint64_t graph_ran = 0;         // runs of them that returned
-    std::uint64_t graph_raised = 0;      // runs that an exception left
+    // How long the pending launch that is oldest has been pending, in milliseconds; 0 if none is.
+    // Coarse: read from a clock that steps every 50 ms at the latest.
+    std::uint32_t oldest_pending_ms = 0;
+    std::uint64_t graph_callbacks = 0;  // host functions that graphs hold now
+    std::uint64_t graph_ran = 0;        // runs of them that returned
+    std::uint64_t graph_raised = 0;     // runs that an exception left
 };
 
 // Any thread; no lock. Walks all launches that are pending or await release.

@@ -35,6 +35,7 @@ class Stats(NamedTuple):
     abandoned: int
     dropped: int
     awaiting_release: int
+    oldest_pending_ms: int
     graph_callbacks: int
     graph_ran: int
     graph_raised: int
@@ -79,9 +80,10 @@ def stats() -> Stats:
     Returns
     -------
     Stats
-        The counts; ``awaiting_release`` is how many ended launches still hold their function until
-        the main thread releases it. Host functions of graphs run any number of times and count on
-        their own: ``graph_callbacks`` is how many graphs hold now, ``graph_ran`` and
+        The counts. ``awaiting_release`` is how many ended launches still hold their function until
+        the main thread releases it. ``oldest_pending_ms`` is how long the oldest pending launch has
+        been pending, in steps of up to 50 ms. Host functions of graphs run any number of times and
+        count on their own: ``graph_callbacks`` is how many graphs hold now, ``graph_ran`` and
         ``graph_raised`` how often they returned or raised.
 
     Examples

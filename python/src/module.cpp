@@ -32,7 +32,8 @@ void require_main_interpreter() {
 nb::tuple read_stats() {
     const launch_stats s = without_gil([] { return core::read_stats(); });
     return nb::make_tuple(s.accepted, s.pending, s.running, s.ran, s.raised, s.abandoned, s.dropped,
-                          s.awaiting_release, s.graph_callbacks, s.graph_ran, s.graph_raised);
+                          s.awaiting_release, s.oldest_pending_ms, s.graph_callbacks, s.graph_ran,
+                          s.graph_raised);
 }
 
 nb::tuple read_driver() {

@@ -49,12 +49,15 @@ template <class F>
 auto executable_graph::in_turn(F&& f) {
     using answer_type = std::invoke_result_t<F&>;
     if (!uses_.enter()) return answer_type{refuse(misuse::closed)};
-    const answer_type answer = [&] {
-        const std::lock_guard turn(mutex_);
-        return f();
-    }();
-    if (uses_.leave()) last_out();
-    return answer;
+    struct use {
+        executable_graph& used;
+        ~use() {
+            if (used.uses_.leave()) used.last_out();
+        }
+    };
+    const use until_the_end{*this};  // and until the mutex is free again; f may throw
+    const std::lock_guard turn(mutex_);
+    return answer_type(f());
 }
 
 status executable_graph::create(std::shared_ptr<graph_source> source,
@@ -63,7 +66,7 @@ status executable_graph::create(std::shared_ptr<graph_source> source,
     const std::lock_guard turn(source->mutex);
     abi::graph_exec exec = nullptr;
     if (const int code = api().graph_instantiate(&exec, source->graph, 0)) {
-        return {code, "cuGraphInstantiate"};
+        return {code, "cuGraphInstantiateWithFlags"};
     }
     out.reset(new (std::nothrow) executable_graph(exec, source));
     if (out != nullptr) return {};
@@ -74,6 +77,8 @@ status executable_graph::create(std::shared_ptr<graph_source> source,
 template <class F>
 status executable_graph::on_free_stream(stream_target target, F&& f) {
     return in_turn([&]() -> status {
+        const target_scope defaults(target);  // the capture that counts is the named device's
+        if (!defaults.status().ok()) return defaults.status();
         if (const status s = check_capture(target.handle); !s.ok()) return s;
         const work_scope scope(target);
         return scope.status().ok() ? f() : scope.status();
@@ -159,23 +164,34 @@ added executable_graph::replace(graph_source::entry& entry, record& r, const hos
 
 // Gives the node its new function, drops the graph's reference to the former one and takes the
 // source over into the executable, or undoes that in reverse. `entry` says what the node has
-// afterwards. A reference of our own keeps the former function meanwhile.
+// afterwards. A reference of our own keeps the former function meanwhile; should the graph not take
+// it back, it stays ours for good.
 status executable_graph::exchange(graph_source::entry& entry, const graph_source::entry& fresh) {
     const abi::graph graph = source_->graph;
     const graph_source::entry former = entry;
-    if (const int code = api().user_object_retain(former.object, 1)) {
-        return {code, "cuUserObjectRetain"};
+    bool ours = former.object != nullptr;
+    if (ours) {
+        if (const int code = api().user_object_retain(former.object, 1)) {
+            return {code, "cuUserObjectRetain"};
+        }
     }
     status s = give_to_node(fresh);
-    if (s.ok()) {
+    const bool given = s.ok();
+    if (s.ok() && ours) {
         s = {api().graph_release_user_object(graph, former.object, 1), "cuGraphReleaseUserObject"};
-        if (s.ok()) {
-            s = update_executable(exec_, graph);
-            if (!s.ok()) api().graph_retain_user_object(graph, former.object, 1, 0);
-        }
-        if (s.ok() || !give_to_node(former).ok()) entry = fresh;
     }
-    api().user_object_release(former.object, 1);
+    if (s.ok()) {
+        s = update_executable(exec_, graph);
+        if (!s.ok() && ours) {
+            ours = false;
+            if (api().graph_retain_user_object(graph, former.object, 1,
+                                               abi::graph_user_object_move) != abi::success) {
+                entry.object = nullptr;
+            }
+        }
+    }
+    if (given && (s.ok() || !give_to_node(former).ok())) entry = fresh;
+    if (ours) api().user_object_release(former.object, 1);
     return s;
 }
 

@@ -43,25 +43,34 @@ template <class F>
 auto graph_builder::in_turn(F&& f) {
     using answer_type = std::invoke_result_t<F&>;
     if (!uses_.enter()) return answer_type{refuse(misuse::closed)};
-    const answer_type answer = [&] {
-        const std::lock_guard turn(mutex_);
-        return f();
-    }();
-    if (uses_.leave()) last_out();
-    return answer;
+    struct use {
+        graph_builder& used;
+        ~use() {
+            if (used.uses_.leave()) used.last_out();
+        }
+    };
+    const use until_the_end{*this};  // and until the mutex is free again; f may throw
+    const std::lock_guard turn(mutex_);
+    return answer_type(f());
 }
 
 status graph_builder::create(std::shared_ptr<stream> owner, std::unique_ptr<graph_builder>& out) {
     const stream_target target = owner->target();
     if (!owner->guard().enter()) return refuse(misuse::closed);
-    out.reset(new graph_builder(target, std::move(owner), false));
-    return {};
+    out.reset(new (std::nothrow) graph_builder(target, owner, false));
+    if (out != nullptr) return {};
+    owner->guard().leave();
+    return {abi::error_out_of_memory, nullptr};
 }
 
 status graph_builder::attach(stream_target target, std::shared_ptr<stream> owner,
                              std::unique_ptr<graph_builder>& out) {
     if (owner != nullptr && !owner->guard().enter()) return refuse(misuse::closed);
-    std::unique_ptr<graph_builder> made(new graph_builder(target, std::move(owner), true));
+    std::unique_ptr<graph_builder> made(new (std::nothrow) graph_builder(target, owner, true));
+    if (made == nullptr) {
+        if (owner != nullptr) owner->guard().leave();
+        return {abi::error_out_of_memory, nullptr};
+    }
     capture now;
     if (const status s = made->read(now); !s.ok()) return s;
     if (now.status == abi::capture_status::none) return refuse(misuse::not_building);
@@ -123,6 +132,7 @@ status graph_builder::begin_capture(abi::capture_mode mode) {
         return {code, "cuStreamBeginCapture"};
     }
     if (const status s = read(now); !s.ok()) {
+        const relaxed_capture relaxed;
         abi::graph unused = nullptr;
         api().stream_end_capture(target.handle, &unused);
         if (unused != nullptr) api().graph_destroy(unused);
@@ -199,6 +209,7 @@ added graph_builder::add_node(record& r, const host_call& call, graph_node_token
     if (given.gated) given.user_data = pointer_of(t);
     stream_target target = target_;
     const target_scope scope(target);
+    if (!scope.status().ok()) return take_back(r, t, scope.status());
     if (const int code = api().launch_host_func(target.handle, given.fn, given.user_data)) {
         return take_back(r, t, {code, "cuLaunchHostFunc"});
     }

@@ -21,7 +21,7 @@ struct graph_node_token {
 struct graph_source {
     struct entry {
         abi::graph_node node = nullptr;
-        abi::user_object object = nullptr;  // not a reference of ours: the graph holds it
+        abi::user_object object = nullptr;  // the graph holds it; null: kept to process end
         host_call call;                     // what the node is given
     };
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/as_is.hpp"
@@ -71,6 +72,18 @@ class watcher {
             found |= !release_retry_wanted();
         }
         return found;
+    }
+
+    // After a sleep: the clock stood still, so what was launched since has an old time.
+    void wake_up() {
+        update_clock();
+        record_pool& pool = record_pool::instance();
+        const std::uint32_t size = pool.size();
+        for (std::uint32_t i = 0; i < size; ++i) {
+            record& r = pool.at(i);
+            if (record::state_of(r.word.load()) != state::pending) continue;
+            r.launched_at.store(coarse_now(), std::memory_order_relaxed);
+        }
     }
 
     void update_clock() {
@@ -136,10 +149,12 @@ void look_until_stopped(life& l) {
     watcher watch;
     milliseconds pause = shortest_pause;
     auto asked_at = steady_clock::now();
+    bool slept = false;
     std::unique_lock lock(l.mutex);
     while (!l.stopping) {
         l.wake = false;
         lock.unlock();
+        if (std::exchange(slept, false)) watch.wake_up();
         const bool found = watch.look();
         const auto now = steady_clock::now();
         pause = found ? shortest_pause : std::min(pause * 2, longest_pause);
@@ -154,6 +169,7 @@ void look_until_stopped(life& l) {
         }
         l.changed.wait(lock, [&l] { return l.stopping || l.wake; });
         set_sleeping(false);
+        slept = true;
         pause = shortest_pause;
         asked_at = steady_clock::now();
     }

@@ -85,8 +85,15 @@ bool is_as_is(const record& r) noexcept {
 launch_stats read_stats() noexcept {
     launch_stats s;
     read_ended(s);
-    for_each_record([&s](record&, std::uint64_t, state now) {
-        s.pending += now == state::pending ? 1 : 0;
+    const std::uint32_t clock = housekeeper::coarse_now();
+    for_each_record([&s, clock](record& r, std::uint64_t, state now) {
+        if (now == state::pending) {
+            ++s.pending;
+            const std::uint32_t age = clock - r.launched_at.load(std::memory_order_relaxed);
+            // A clock that went on meanwhile makes the age of a fresh launch negative.
+            if (age < std::uint32_t{1} << 31)
+                s.oldest_pending_ms = std::max(s.oldest_pending_ms, age);
+        }
         s.running += now == state::running ? 1 : 0;
         s.awaiting_release += has_ended(now) ? 1 : 0;
         s.graph_callbacks += now == state::attached ? 1 : 0;

@@ -255,14 +255,14 @@ TEST_P(library, a_launch_on_a_closed_stream_is_refused_and_its_callable_destroye
 TEST_P(library, a_launch_into_a_capture_is_refused_and_the_capture_is_as_it_was) {
     const auto handle = reinterpret_cast<abi::stream>(s().handle());
     if (handle == nullptr || handle == stream_legacy) GTEST_SKIP() << "it cannot capture";
-    ASSERT_EQ(api().stream_begin_capture(handle, capture_mode::global), success);
+    ASSERT_EQ(api().stream_begin_capture(handle, abi::capture_mode::global), success);
     EXPECT_EQ(code_of([&] { host_launch(s(), [] {}); }), static_cast<int>(misuse::capturing));
     EXPECT_EQ(code_of([&] { host_launch(s(), &count_up, nullptr); }),
               static_cast<int>(misuse::capturing));
-    capture_status status{};
+    abi::capture_status status{};
     EXPECT_EQ(api().stream_is_capturing(handle, &status), success);
-    EXPECT_EQ(status, capture_status::active);
-    graph g = nullptr;
+    EXPECT_EQ(status, abi::capture_status::active);
+    abi::graph g = nullptr;
     EXPECT_EQ(api().stream_end_capture(handle, &g), success);
     EXPECT_EQ(api().graph_destroy(g), success);
     EXPECT_EQ(more(&launch_stats::accepted), 0u);

@@ -27,13 +27,16 @@ struct live_objects {
     std::int64_t device_memory = hostlaunch_embedded_live("device_memory");
     std::int64_t host_memory = hostlaunch_embedded_live("host_memory");
     std::int64_t graphs = hostlaunch_embedded_live("graphs");
+    std::int64_t graph_execs = hostlaunch_embedded_live("graph_execs");
+    std::int64_t user_objects = hostlaunch_embedded_live("user_objects");
 
     bool operator==(const live_objects&) const = default;
 };
 
 inline void PrintTo(const live_objects& live, std::ostream* out) {
     *out << live.streams << " streams, " << live.events << " events, " << live.device_memory
-         << " + " << live.host_memory << " allocations, " << live.graphs << " graphs";
+         << " + " << live.host_memory << " allocations, " << live.graphs << " graphs, "
+         << live.graph_execs << " executables, " << live.user_objects << " user objects";
 }
 
 // The primary context of device 0 is current for the test. At the end all work has run and nothing

@@ -4,6 +4,7 @@
 import asyncio
 import ctypes
 import threading
+import time
 
 import pytest
 
@@ -15,7 +16,8 @@ from probes import Probe
 CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 FIELDS = (
     *("accepted", "pending", "running", "ran", "raised", "abandoned", "dropped"),
-    *("awaiting_release", "graph_callbacks", "graph_ran", "graph_raised"),
+    *("awaiting_release", "oldest_pending_ms"),
+    *("graph_callbacks", "graph_ran", "graph_raised"),
 )
 
 
@@ -23,7 +25,8 @@ def difference(before):
     """What changed since: a dict of the counters that moved."""
     after = hostlaunch.stats()
     assert waiting.adds_up(after)
-    moved = {name: getattr(after, name) - getattr(before, name) for name in FIELDS}
+    counts = [name for name in FIELDS if name != "oldest_pending_ms"]
+    moved = {name: getattr(after, name) - getattr(before, name) for name in counts}
     return {name: change for name, change in moved.items() if change}
 
 
@@ -32,6 +35,32 @@ def test_the_numbers_have_names(stream):
     stats = hostlaunch.stats()
     assert stats._fields == FIELDS
     assert all(isinstance(value, int) and value >= 0 for value in stats)
+
+
+def test_the_age_of_the_oldest_pending_launch_is_told(stream, gate):
+    """contract: section 5. It grows while launches are pending, and is gone with them."""
+    gate.hold(stream)
+    assert hostlaunch.stats().oldest_pending_ms == 0  # the gate itself runs
+    host_launch(stream, int)
+    first = waiting.wait_until(lambda: hostlaunch.stats().oldest_pending_ms)
+    host_launch(stream, int)
+    waiting.wait_until(lambda: hostlaunch.stats().oldest_pending_ms >= first + 20)
+    assert first < 10_000
+    gate.open()
+    waiting.sync(stream)
+    assert hostlaunch.stats().oldest_pending_ms == 0
+
+
+def test_the_age_starts_anew_after_a_long_time_without_launches(stream, gate):
+    """contract: section 5. The clock stands still while nothing is pending."""
+    began = time.monotonic()
+    waiting.wait_until(lambda: time.monotonic() - began > 1.5)
+    gate.hold(stream)
+    host_launch(stream, int)
+    waiting.wait_until(lambda: hostlaunch.stats().oldest_pending_ms)
+    assert hostlaunch.stats().oldest_pending_ms < 1000
+    gate.open()
+    waiting.sync(stream)
 
 
 def test_pending_running_and_ran_are_told_apart(stream, gate):

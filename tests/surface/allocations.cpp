@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocations of the library per launch: none in steady state. Counts every operator new of the
-// process, on all threads, but those of the driver's own code.
+// process, on all threads, but those of the driver's own code, and lets chosen ones fail.
+#include "surface/allocations.hpp"
+
 #include <gtest/gtest.h>
 #include <link.h>
 
@@ -11,6 +13,8 @@
 #include <new>
 
 #include "surface/fixture.hpp"
+
+thread_local int hostlaunch::test::allocations_until_failure = 0;
 
 namespace {
 
@@ -32,7 +36,10 @@ int find_driver(dl_phdr_info* info, std::size_t, void*) {
 
 void* allocate(std::size_t size, std::size_t alignment, void* caller) {
     const auto from = reinterpret_cast<std::uintptr_t>(caller);
-    if (counting && (from < driver_begin || from >= driver_end)) ++allocations;
+    const bool drivers = from >= driver_begin && from < driver_end;
+    if (counting && !drivers) ++allocations;
+    int& until_failure = hostlaunch::test::allocations_until_failure;
+    if (until_failure > 0 && !drivers && --until_failure == 0) throw std::bad_alloc();
     void* memory = std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
@@ -45,6 +52,13 @@ void* operator new(std::size_t size) {
 }
 void* operator new(std::size_t size, std::align_val_t alignment) {
     return allocate(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    try {
+        return allocate(size, 16, __builtin_return_address(0));
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
 }
 void operator delete(void* memory) noexcept {
     std::free(memory);
@@ -60,6 +74,12 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
 }
 
 namespace hostlaunch::test {
+
+void find_driver_code() {
+    dl_iterate_phdr(&find_driver, nullptr);
+    EXPECT_NE(driver_end, 0u);
+}
+
 namespace {
 
 class allocating : public on_a_stream {
@@ -76,8 +96,7 @@ class allocating : public on_a_stream {
     }
     template <class Launch>
     int count(Launch&& launch) {
-        dl_iterate_phdr(&find_driver, nullptr);
-        EXPECT_NE(driver_end, 0u);
+        find_driver_code();
         fate f;  // its end shows that the library's thread has begun, which allocates once
         host_launch(*s_, watched(f));
         EXPECT_TRUE(eventually([&f] { return f.destroyed == 1; }));

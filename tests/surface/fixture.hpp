@@ -28,7 +28,8 @@ inline CUstream_st* public_handle(abi::stream s) {
 // What is alive in the driver, without the events: the library keeps one for each context.
 inline std::vector<std::int64_t> live() {
     std::vector<std::int64_t> counts;
-    for (const char* what : {"streams", "device_memory", "host_memory", "graphs", "pending"}) {
+    for (const char* what : {"streams", "device_memory", "host_memory", "graphs", "graph_execs",
+                             "user_objects", "pending"}) {
         counts.push_back(hostlaunch_embedded_live(what));
     }
     return counts;

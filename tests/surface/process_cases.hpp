@@ -12,5 +12,6 @@ struct process_case {
 extern const process_case exit_cases[];
 extern const process_case static_cases[];
 extern const process_case failure_cases[];
+extern const process_case graph_cases[];
 
 }  // namespace hostlaunch::test

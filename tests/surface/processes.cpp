@@ -78,18 +78,21 @@ TEST_P(process_end, is_clean) {
 
 INSTANTIATE_TEST_SUITE_P(
     after, process_end,
-    testing::Values(ending{"return_with_a_launch_blocked", 3},
-                    ending{"return_through_destructors", 3}, ending{"exit_inside_a_callable", 5},
-                    ending{"exit_inside_a_borrowed_callable", 5},
-                    ending{"exit_inside_an_as_is_function", 5},
-                    ending{"exit_inside_a_callable_with_others_pending", 5},
-                    ending{"exit_inside_the_destructor_of_a_callable", 5},
-                    ending{"exit_while_threads_launch", 3}, ending{"exit_while_functions_throw", 3},
-                    ending{"quick_exit", 4}, ending{"underscore_exit", 4},
-                    ending{"exit_from_another_thread", 6}, ending{"thread_local_stream", 3},
-                    ending{"thread_local_stream_of_main", 3}, ending{"objects_made_before_main", 3},
-                    ending{"objects_made_in_main", 3}, ending{"first_use_during_exit", 3},
-                    ending{"a_pending_callable_that_owns_its_stream", 3}),
+    testing::Values(
+        ending{"return_with_a_launch_blocked", 3}, ending{"return_through_destructors", 3},
+        ending{"exit_inside_a_callable", 5}, ending{"exit_inside_a_borrowed_callable", 5},
+        ending{"exit_inside_an_as_is_function", 5},
+        ending{"exit_inside_a_callable_with_others_pending", 5},
+        ending{"exit_inside_the_destructor_of_a_callable", 5},
+        ending{"exit_while_threads_launch", 3}, ending{"exit_while_functions_throw", 3},
+        ending{"quick_exit", 4}, ending{"underscore_exit", 4},
+        ending{"exit_from_another_thread", 6}, ending{"thread_local_stream", 3},
+        ending{"thread_local_stream_of_main", 3}, ending{"objects_made_before_main", 3},
+        ending{"objects_made_in_main", 3}, ending{"first_use_during_exit", 3},
+        ending{"a_pending_callable_that_owns_its_stream", 3},
+        ending{"graph_objects_made_before_main", 3}, ending{"graph_objects_made_in_main", 3},
+        ending{"exit_inside_a_graph_function", 5}, ending{"exit_while_threads_build_and_launch", 3},
+        ending{"graphs_after_a_sticky_error", 3}),
     [](const testing::TestParamInfo<ending>& e) { return std::string(e.param.name); });
 
 // contract: X1
@@ -113,6 +116,23 @@ TEST(process_exit, counts_what_never_ran_as_dropped) {
     EXPECT_EQ(p.out, "refused ");
 }
 
+// contract: X1, C2
+TEST(process_exit, neither_runs_nor_destroys_functions_of_graphs_that_are_pending_or_being_built) {
+    for (const char* name : {"graph_launches_pending", "builder_still_building"}) {
+        const ended_program p = run_case(name);
+        expect_code(p, 3);
+        EXPECT_EQ(p.out, "");
+        EXPECT_LT(p.seconds, 10);
+    }
+}
+
+// contract: X1
+TEST(process_exit, waits_for_a_graphs_function_that_is_running_and_starts_no_other) {
+    const ended_program p = run_case("graph_function_running");
+    expect_code(p, 3);
+    EXPECT_EQ(p.out, "began ended ");
+}
+
 // Within a second on a machine that has time for it: the best of a few tries.
 // contract: L4, X3
 TEST(context_failure, abandons_pending_launches_within_a_second_without_any_call) {
@@ -133,6 +153,11 @@ TEST(context_failure, is_reported_by_later_calls_which_leak_nothing) {
 // contract: X2
 TEST(after_fork, the_child_can_call_nothing_and_exits_cleanly) {
     expect_code(run_case("fork_with_launches_pending"), 0);
+}
+
+// contract: X2
+TEST(after_fork, builders_and_graphs_of_the_parent_refuse_the_child_and_go_on_in_the_parent) {
+    expect_code(run_case("fork_with_graphs"), 0);
 }
 
 }  // namespace

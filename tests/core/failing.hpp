@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets each driver call of an operation fail in turn: one clear error, nothing left, nothing run.
+//
+// What an operation calls is not listed but taken from the driver's log, so a new call is tested as
+// soon as it is made. The housekeeper is stopped first: it would take injected failures away.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/driver_fixture.hpp"
+#include "core/housekeeper.hpp"
+
+namespace hostlaunch::core {
+
+using test::eventually;
+using test::live_objects;
+using test::make_record;
+
+inline constexpr int injected = abi::error_out_of_memory;
+
+inline void count_destroyed(void* payload) noexcept {
+    ++**static_cast<std::atomic<int>**>(payload);
+}
+inline constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
+
+inline std::atomic<int> called{0};
+inline void count_call(void*) {
+    ++called;
+}
+
+using calls = std::map<std::string, int>;
+
+// If the driver refuses one of these, the object is still there: nothing to expect.
+inline const std::set<std::string> releases{
+    "cuStreamDestroy", "cuEventDestroy",     "cuMemFree",          "cuMemFreeHost",
+    "cuGraphDestroy",  "cuGraphExecDestroy", "cuUserObjectRelease"};
+
+class failing : public test::core_on_embedded {
+  protected:
+    static void SetUpTestSuite() {
+        ASSERT_TRUE(enter_driver().ok());
+        housekeeper::stop(std::chrono::seconds(30));
+    }
+
+    using operation = std::function<status()>;
+
+    // Everything that was launched has ended and is released.
+    void settle() {
+        ASSERT_EQ(hostlaunch_embedded_wait_idle(test::patience_ms), 0);
+        ASSERT_TRUE(eventually([] {
+            as_is::poll(true);
+            release_in_background();
+            return outstanding() == 0 && read_stats().awaiting_release == 0;
+        }));
+    }
+
+    // How often the operation calls each entry when all is well.
+    calls observe(const operation& op) {
+        hostlaunch_embedded_set_log(1);
+        EXPECT_TRUE(op().ok());
+        hostlaunch_embedded_set_log(0);
+        calls made;
+        hostlaunch_embedded_call call{};
+        for (int i = 0; hostlaunch_embedded_log_get(i, &call) == 0; ++i)
+            ++made[call.entry];
+        hostlaunch_embedded_reset();
+        settle();
+        return made;
+    }
+
+    // Lets every call fail in turn that the operation makes each time. `tolerated`: entries whose
+    // failure the operation must survive. `runs`: how many host functions a success runs.
+    void fail_each_call(const operation& op, const calls& tolerated = {}, int runs = 0) {
+        EXPECT_TRUE(op().ok());
+        settle();
+        const calls made = observe(op);
+        EXPECT_FALSE(made.empty());
+        for (const auto& [entry, count] : made) {
+            if (releases.contains(entry)) continue;
+            for (int nth = 1; nth <= count; ++nth) {
+                SCOPED_TRACE(entry + ", call " + std::to_string(nth));
+                const auto last_tolerated = tolerated.find(entry);
+                const bool survives =
+                    last_tolerated != tolerated.end() && nth >= last_tolerated->second;
+                fail_one_call(op, entry, nth, survives, runs);
+            }
+        }
+    }
+
+    void fail_one_call(const operation& op, const std::string& entry, int nth, bool survives,
+                       int runs) {
+        const live_objects before;
+        const launch_stats counted_before = read_stats();
+        abi::context current_before = nullptr;
+        abi::context current_after = nullptr;
+        ASSERT_EQ(embedded::cuCtxGetCurrent(&current_before), 0);
+        called = 0;
+        ASSERT_EQ(hostlaunch_embedded_fail_call(entry.c_str(), nth, injected), 0);
+        const status s = op();
+        hostlaunch_embedded_reset();
+        restore_capture_mode();
+        settle();
+        if (survives) {
+            EXPECT_TRUE(s.ok());
+            EXPECT_EQ(called, runs);
+        } else {
+            EXPECT_EQ(s.code, injected);
+            ASSERT_NE(s.call, nullptr);
+            EXPECT_EQ(std::string(s.call), entry);
+            EXPECT_EQ(called, 0);
+            EXPECT_EQ(read_stats().accepted, counted_before.accepted);
+            EXPECT_EQ(live_objects(), before);
+        }
+        EXPECT_EQ(embedded::cuCtxGetCurrent(&current_after), 0);
+        if (survives && entry == "cuCtxSetCurrent") {  // what failed is putting it back
+            EXPECT_EQ(embedded::cuCtxSetCurrent(current_before), 0);
+        } else {
+            EXPECT_EQ(current_after, current_before);
+        }
+        called = 0;
+        EXPECT_TRUE(op().ok()) << "the call after the failed one";
+        settle();
+        EXPECT_EQ(called, runs);
+    }
+
+    // A failed exchange may have been the one that puts the mode back.
+    static void restore_capture_mode() {
+        auto mode = abi::capture_mode::global;
+        EXPECT_EQ(embedded::cuThreadExchangeStreamCaptureMode(&mode), 0);
+    }
+
+    std::atomic<int> destroyed_{0};
+};
+
+// The entries whose failure no operation reports: restoring a mode or a context, after the fact.
+inline const calls restores{{"cuThreadExchangeStreamCaptureMode", 1}};
+
+}  // namespace hostlaunch::core
