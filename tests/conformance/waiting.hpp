@@ -63,6 +63,29 @@ class gate {
     bool ended_ = false;
 };
 
+// Two threads meet in it, again and again.
+class meeting {
+  public:
+    // False if the other does not come.
+    bool enter() {
+        std::unique_lock held(mutex_);
+        const int round = round_;
+        if (++inside_ == 2) {
+            inside_ = 0;
+            ++round_;
+            changed_.notify_all();
+            return true;
+        }
+        return changed_.wait_for(held, promptly, [&] { return round_ != round; });
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    int inside_ = 0;
+    int round_ = 0;
+};
+
 // One driver call on a thread of its own, in a context of its choice.
 class call {
   public:

@@ -87,6 +87,52 @@ int sticky_error_is_reported() {
     return stats().accepted == 1 && nothing_outstanding() ? 0 : fail("the counts");
 }
 
+stream_options on_device(int id) {
+    stream_options options;
+    options.device_id = id;
+    return options;
+}
+
+// An error of one device is one of the whole process: the other's launches are abandoned too, but
+// for the function that runs, and later calls for either get the error.
+int sticky_error_ends_both_devices() {
+    setenv("HOSTLAUNCH_EMBEDDED_DEVICES", "2", 1);
+    stream& first = lasting<stream>(on_device(0));
+    stream& second = lasting<stream>(on_device(1));
+    fate& pending = lasting<fate>();
+    fate refused;
+    blocker& held = lasting<blocker>();
+    blocker& running = lasting<blocker>();
+    host_launch(first, std::ref(held));
+    host_launch(second, [&running] { running(); });
+    held.wait_until_running();
+    running.wait_until_running();
+    for (stream* s : {&first, &second}) {
+        for (int i = 0; i < 50; ++i)
+            host_launch(*s, watched(pending));
+        host_launch(*s, +[](void*) {}, std::array<std::byte, 16>{});
+    }
+    hostlaunch_embedded_sticky_error(fault);
+    held.let_go();
+    if (!eventually([] { return stats().abandoned == 102; })) return fail("abandonment");
+    if (stats().running != 1) return fail("the running one");
+    for (const int id : {0, 1}) {
+        stream& s = id == 0 ? first : second;
+        if (code_of([&] { s.sync(); }) != fault) return fail("sync");
+        if (code_of([&] { (void)s.record(); }) != fault) return fail("record");
+        if (code_of([&] { host_launch(s, watched(refused)); }) != fault) return fail("a launch");
+        if (code_of([&] { stream more(on_device(id)); }) != fault) return fail("a new stream");
+    }
+    running.let_go();
+    if (!eventually([] { return stats().ran == 1; })) return fail("the end of the running one");
+    if (!eventually([&] { return pending.destroyed == 100; })) return fail("the release");
+    if (pending.ran != 0 || refused.ran != 0) return fail("what ran");
+    if (refused.destroyed != 2) return fail("the refused callables");
+    first.close();
+    second.close();
+    return eventually(nothing_outstanding) && stats().accepted == 103 ? 0 : fail("the counts");
+}
+
 std::optional<stream> forked_stream;
 
 int check_forked_child() {
@@ -125,6 +171,7 @@ int fork_with_launches_pending() {
 const process_case failure_cases[] = {
     {"sticky_error_abandons", &sticky_error_abandons},
     {"sticky_error_is_reported", &sticky_error_is_reported},
+    {"sticky_error_ends_both_devices", &sticky_error_ends_both_devices},
     {"fork_with_launches_pending", &fork_with_launches_pending},
     {nullptr, nullptr},
 };

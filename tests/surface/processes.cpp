@@ -150,6 +150,11 @@ TEST(context_failure, is_reported_by_later_calls_which_leak_nothing) {
     expect_code(run_case("sticky_error_is_reported"), 0);
 }
 
+// contract: X3, L4
+TEST(context_failure, of_one_device_ends_the_launches_of_both) {
+    expect_code(run_case("sticky_error_ends_both_devices"), 0);
+}
+
 // contract: X2
 TEST(after_fork, the_child_can_call_nothing_and_exits_cleanly) {
     expect_code(run_case("fork_with_launches_pending"), 0);
