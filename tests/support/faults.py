@@ -57,3 +57,17 @@ class Fault:
         """Call it where what holds the stream is about to let go."""
         if embedded.in_use():
             embedded.knobs().sticky_error(ILLEGAL_ADDRESS)
+
+    def is_visible(self):
+        """Tell whether calls on every device answer with the error."""
+        if embedded.in_use():
+            return True
+        before = self.cu.current_context()
+        probe = ctypes.c_void_p()
+        seen = []
+        for device in range(self.cu.device_count()):
+            self.cu.set_current(self.cu.primary_context(device))
+            code = self.cu.library.cuEventCreate(ctypes.byref(probe), ctypes.c_uint(2))
+            seen.append(code == ILLEGAL_ADDRESS)
+        self.cu.set_current(before)
+        return all(seen)
