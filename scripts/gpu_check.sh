@@ -3,8 +3,9 @@
 # The checks that need an NVIDIA GPU: builds the extension for PYTHON (default python3) with what
 # that Python has installed (nanobind, pytest, hypothesis; no downloads), then runs the Python tests
 # and the demo on the real driver and prints a summary. Streams of cuda.core, torch, CuPy and
-# numba-cuda are tried where they are installed. With a build folder as argument (one made with
-# HOSTLAUNCH_BUILD_TESTS=ON) it runs the conformance suite from there too.
+# numba-cuda are tried where they are installed; the tests of two devices where there are two GPUs.
+# With a build folder as argument (one made with HOSTLAUNCH_BUILD_TESTS=ON) it runs the conformance
+# suite from there too.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,7 +37,16 @@ step "building the extension for $("$python" --version)"
 scripts/build_extension.sh "$build" || exit 1
 check 'driver' 60 "$python" -c \
     'import hostlaunch; d = hostlaunch.driver(); print(d); assert d.name == "cuda", d'
-check 'python tests' 420 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/python
+check 'python tests' 420 "$python" -m pytest -q -p no:cacheprovider --timeout 60 \
+    --ignore-glob='*/test_two_devices*' tests/python
+gpus=$(PYTHONPATH=$PYTHONPATH:tests/support "$python" -c \
+    'import cudriver; print(cudriver.handle().device_count())') || gpus=0
+if [ "$gpus" -ge 2 ]; then
+    check "tests of two devices, on $gpus GPUs" 300 "$python" -m pytest -q -p no:cacheprovider \
+        --timeout 60 tests/python/test_two_devices*.py
+else
+    summary+=("skipped tests of two devices: $gpus GPU")
+fi
 check 'exit tests' 300 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/shutdown
 check 'pipeline example' 120 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/examples
 check 'pipeline demo' 60 "$python" examples/pipeline.py

@@ -346,14 +346,15 @@ TEST_F(library_devices, captures_of_both_are_adopted_at_the_same_time) {
         }
         for (std::size_t d : {0, 1, 1})
             host_launch(adopted[d], [counter = ran[d]] { ++*counter; });
+        std::array<abi::graph, 2> made{};
+        for (std::size_t d = 0; d < 2; ++d)
+            EXPECT_EQ(api().stream_end_capture(raw[d], &made[d]), success);
         for (std::size_t d = 0; d < 2; ++d) {
-            abi::graph made = nullptr;
-            EXPECT_EQ(api().stream_end_capture(raw[d], &made), success);
             std::size_t nodes = 0;
-            EXPECT_EQ(api().graph_get_nodes(made, nullptr, &nodes), success);
+            EXPECT_EQ(api().graph_get_nodes(made[d], nullptr, &nodes), success);
             EXPECT_EQ(nodes, d + 1);
-            run_thrice(made, raw[d], contexts_[d]);
-            EXPECT_EQ(api().graph_destroy(made), success);
+            run_thrice(made[d], raw[d], contexts_[d]);
+            EXPECT_EQ(api().graph_destroy(made[d]), success);
         }
     });
     EXPECT_EQ(*ran[0], 3 * 3);

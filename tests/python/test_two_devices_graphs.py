@@ -187,13 +187,15 @@ class RawGraph:
         make_current(cu, device)
         self.cu, self.graph, self.exec = cu, ctypes.c_void_p(), ctypes.c_void_p()
         self.stream = ctypes.c_void_p(stream)
+        self.device = device
         cu.call("cuStreamEndCapture", self.stream, ctypes.byref(self.graph))
-        flags = ctypes.c_ulonglong(0)
-        cu.call("cuGraphInstantiateWithFlags", ctypes.byref(self.exec), self.graph, flags)
-        cu.call("cuGraphDestroy", self.graph)
 
     def launch(self, times):
-        """Enqueue runs."""
+        """Enqueue runs; requires: no other capture is in progress."""
+        make_current(self.cu, self.device)
+        flags = ctypes.c_ulonglong(0)
+        self.cu.call("cuGraphInstantiateWithFlags", ctypes.byref(self.exec), self.graph, flags)
+        self.cu.call("cuGraphDestroy", self.graph)
         for _ in range(times):
             self.cu.call("cuGraphLaunch", self.exec, self.stream)
 
@@ -215,7 +217,6 @@ def test_captures_of_both_devices_are_adopted(cu, streams, mode, current, presen
     graphs = [RawGraph(cu, stream.handle, device) for device, stream in enumerate(streams)]
     for device, graph in enumerate(graphs):
         assert not builders[device].is_building
-        make_current(cu, device)
         graph.launch(3 + device)
     waiting.sync(*streams)
     assert [len(there) for there in runs] == [15, 20]
