@@ -60,7 +60,7 @@ auto executable_graph::in_turn(F&& f) {
     return answer_type(f());
 }
 
-status executable_graph::create(std::shared_ptr<graph_source> source,
+status executable_graph::create(const std::shared_ptr<graph_source>& source,
                                 std::unique_ptr<executable_graph>& out) {
     const relaxed_capture mode;
     const std::lock_guard turn(source->mutex);

@@ -16,7 +16,7 @@ namespace hostlaunch::core {
 class executable_graph {
   public:
     // Instantiates a built graph. requires: a current context.
-    static status create(std::shared_ptr<graph_source> source,
+    static status create(const std::shared_ptr<graph_source>& source,
                          std::unique_ptr<executable_graph>& out);
 
     ~executable_graph() { close(); }

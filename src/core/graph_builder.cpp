@@ -54,7 +54,8 @@ auto graph_builder::in_turn(F&& f) {
     return answer_type(f());
 }
 
-status graph_builder::create(std::shared_ptr<stream> owner, std::unique_ptr<graph_builder>& out) {
+status graph_builder::create(const std::shared_ptr<stream>& owner,
+                             std::unique_ptr<graph_builder>& out) {
     const stream_target target = owner->target();
     if (!owner->guard().enter()) return refuse(misuse::closed);
     out.reset(new (std::nothrow) graph_builder(target, owner, false));
@@ -63,7 +64,7 @@ status graph_builder::create(std::shared_ptr<stream> owner, std::unique_ptr<grap
     return {abi::error_out_of_memory, nullptr};
 }
 
-status graph_builder::attach(stream_target target, std::shared_ptr<stream> owner,
+status graph_builder::attach(stream_target target, const std::shared_ptr<stream>& owner,
                              std::unique_ptr<graph_builder>& out) {
     if (owner != nullptr && !owner->guard().enter()) return refuse(misuse::closed);
     std::unique_ptr<graph_builder> made(new (std::nothrow) graph_builder(target, owner, true));

@@ -74,7 +74,7 @@ graph_builder graph_builder::attach(stream_ref stream) {
         return on_stream(stream, [&](const core::stream_target& target) {
             std::shared_ptr<core::stream> owner;
             if (stream.owner() != nullptr) owner = stream.owner()->shared_from_this();
-            return core::graph_builder::attach(target, std::move(owner), made);
+            return core::graph_builder::attach(target, owner, made);
         });
     });
     return graph_builder(std::move(made));
