@@ -51,6 +51,8 @@ core::host_call call_of(function_kind kind, const payload& p) {
             return {&hostlaunch_python_graph_call};
         case function_kind::thunk:
             return {&hostlaunch_python_graph_thunk};
+        case function_kind::unknown_code:
+            return {&hostlaunch_python_graph_code};
         default:
             return {p.code, p.user_data, false};
     }
@@ -189,6 +191,8 @@ PyType_Slot builder_slots[] = {
     {0, nullptr},
 };
 
+PyTypeObject* builder_type = nullptr;
+
 void bind_builder(nb::module_& m) {
     nb::class_<py_builder> cls(m, "GraphBuilder", docs::graph_builder, nb::is_weak_referenceable(),
                                nb::type_slots(builder_slots));
@@ -223,10 +227,16 @@ void bind_builder(nb::module_& m) {
         .def_prop_ro(
             "is_closed", [](py_builder& self) { return self.core.object->is_closed(); },
             docs::is_closed);
+    builder_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
     cls.attr("__module__") = "hostlaunch";
 }
 
 }  // namespace
+
+core::graph_builder* own_builder(PyObject* object) noexcept {
+    if (!PyObject_TypeCheck(object, builder_type) || !nb::inst_ready(object)) return nullptr;
+    return nb::inst_ptr<py_builder>(object)->core.object.get();
+}
 
 nb::object create_graph_builder(nb::handle stream) {
     constexpr const char* attempted = "Stream.create_graph_builder";

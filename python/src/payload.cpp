@@ -124,6 +124,15 @@ extern "C" void hostlaunch_python_graph_thunk(void* token) {
     enter_and_run(token, core::held_by_graphs, [](record& r) { run_for_graph(r, call_thunk); });
 }
 
+extern "C" void hostlaunch_python_graph_code(void* token) {
+    enter_and_run(token, core::held_by_graphs, [](record& r) {
+        const core::host_function_scope inside;
+        const payload& p = payload_of(r);
+        p.code(p.user_data);
+        core::count_graph_run(state::ran);
+    });
+}
+
 payload& fill_payload(core::record& r, PyObject* fn, function_argument& function) {
     auto* p = new (r.payload) payload;
     p->fn = Py_NewRef(fn);

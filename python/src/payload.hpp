@@ -33,6 +33,9 @@ extern "C" void hostlaunch_python_call(void* token);   // calls a Python callabl
 extern "C" void hostlaunch_python_thunk(void* token);  // calls a ctypes thunk that wraps Python
 extern "C" void hostlaunch_python_graph_call(void* token);  // the same for nodes of graphs
 extern "C" void hostlaunch_python_graph_thunk(void* token);
+// Calls code of which nobody knows whether it is Python in disguise: detached, but within the gate,
+// so that exit waits for it and none starts later.
+extern "C" void hostlaunch_python_graph_code(void* token);
 
 // Fills a record with a new reference to fn and what was checked; takes the copy over.
 payload& fill_payload(core::record& r, PyObject* fn, function_argument& function);

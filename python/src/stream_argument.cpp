@@ -146,7 +146,11 @@ bool parse_stream(PyObject* object, stream_argument& out) {
 
 bool parse_builder_stream(PyObject* builder, stream_argument& out) {
     out.builder = nullptr;
-    return ask_foreign(builder, out);
+    const core::graph_builder* own = own_builder(builder);
+    if (own == nullptr) return ask_foreign(builder, out);
+    out.own = own->owner();  // which calls keep in use, as they do for the stream itself
+    out.target = own->target();
+    return true;
 }
 
 bool require_open(PyObject* object, const stream_argument& stream, const char* attempted) {

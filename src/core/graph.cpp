@@ -117,10 +117,14 @@ status executable_graph::update(graph_builder& builder) {
 status executable_graph::own_source() {
     // Only the holder of this mutex makes further holders of a source that has no other.
     if (source_.use_count() == 1) return {};
-    std::shared_ptr<graph_source> copy;
-    if (const status s = clone(*source_, copy); !s.ok()) return s;
-    source_ = std::move(copy);
-    return {};
+    try {
+        std::shared_ptr<graph_source> copy;
+        if (const status s = clone(*source_, copy); !s.ok()) return s;
+        source_ = std::move(copy);
+        return {};
+    } catch (const std::bad_alloc&) {
+        return {abi::error_out_of_memory, nullptr};
+    }
 }
 
 added executable_graph::update_callback(const graph_node_token& node, record& r,

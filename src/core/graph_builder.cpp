@@ -2,6 +2,7 @@
 // Captures: begin, add, end, give up.
 #include "core/graph_builder.hpp"
 
+#include <array>
 #include <atomic>
 #include <new>
 #include <type_traits>
@@ -31,6 +32,24 @@ bool has_room(std::vector<graph_source::entry>& entries) noexcept {
     } catch (const std::bad_alloc&) {
         return false;
     }
+}
+
+// Makes builders that add to one capture take turns, ours and attached ones alike: they share its
+// graph, and graphs are not thread-safe. Held across driver calls, after a builder's own mutex, by
+// nothing but add_node.
+std::mutex& turn_of_capture(std::uint64_t id) noexcept {
+    static std::array<std::mutex, 16>& turns = *new std::array<std::mutex, 16>;
+    return turns[id % turns.size()];
+}
+
+// The node, if it is the one that was given this call: others may have enqueued meanwhile.
+abi::graph_node node_with(abi::graph_node tip, const host_call& given) noexcept {
+    abi::host_node_params params{};
+    if (tip == nullptr || api().graph_host_node_get_params(tip, &params) != abi::success) {
+        return nullptr;
+    }
+    const bool same = params.fn == given.fn && params.user_data == given.user_data;
+    return same ? tip : nullptr;
 }
 
 void* pointer_of(token t) noexcept {
@@ -100,6 +119,9 @@ status graph_builder::read(capture& out) const noexcept {
         out.tip = tips[0];
     }
     if (code == abi::error_stream_capture_implicit) return refuse(misuse::capturing);
+    if (code == abi::error_invalid_context && is_default_stream(target.handle)) {
+        return refuse(misuse::no_context);
+    }
     return {code, "cuStreamGetCaptureInfo"};
 }
 
@@ -194,6 +216,7 @@ added graph_builder::add_node(record& r, const host_call& call, graph_node_token
     if (!has_room(source_->entries)) return {{abi::error_out_of_memory, nullptr}};
 
     const relaxed_capture mode;
+    const std::lock_guard turn(turn_of_capture(now.id));
     const token t = attach_to_graphs(r);
     abi::user_object object = nullptr;
     if (const int code = api().user_object_create(&object, pointer_of(t), &hostlaunch_graph_release,
@@ -215,8 +238,9 @@ added graph_builder::add_node(record& r, const host_call& call, graph_node_token
         return take_back(r, t, {code, "cuLaunchHostFunc"});
     }
     source_->entries.push_back({nullptr, object, given});
-    if (read(now).ok()) source_->entries.back().node = now.tip;
-    *out = {now.tip == nullptr ? 0 : source_->id, source_->entries.size() - 1};
+    const abi::graph_node node = read(now).ok() ? node_with(now.tip, given) : nullptr;
+    source_->entries.back().node = node;
+    *out = {node == nullptr ? 0 : source_->id, source_->entries.size() - 1};
     return {};
 }
 

@@ -57,6 +57,8 @@ class graph_builder {
     bool is_closed() const noexcept { return uses_.is_closed(); }
 
     abi::stream raw_stream() const noexcept { return target_.handle; }
+    const stream_target& target() const noexcept { return target_; }
+    stream* owner() const noexcept { return owner_.get(); }  // null for a foreign stream
 
   private:
     enum class phase : std::uint8_t { idle, building, built };

@@ -209,7 +209,7 @@ void start(life& l) noexcept {
 void detail::wake() noexcept {
     life& l = the_life();
     const std::lock_guard lock(l.mutex);
-    if (l.stopping) {
+    if (l.stopping || process_ending()) {  // a thread that starts now would meet the driver's end
         set_sleeping(false);
         return;
     }
