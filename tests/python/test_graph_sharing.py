@@ -47,6 +47,37 @@ def test_a_node_that_is_not_ours_is_never_updated(cu, stream, hostfns):
     assert hostfns.counter() == len(theirs)
 
 
+def test_a_node_that_others_add_right_behind_ours_is_not_taken_for_it(
+    cu, stream, embedded, hostfns
+):
+    """contract: B6, B5. Exactly between our node and the question which one it is."""
+    ran, steps = [], []
+    count = ctypes.cast(hostfns.count, ctypes.c_void_p)
+
+    @ctypes.CFUNCTYPE(ctypes.c_int)
+    def at_each_entry():
+        launched = embedded.calls("cuLaunchHostFunc")
+        if not steps and launched > before:
+            steps.append("our launch")
+        elif steps == ["our launch"]:
+            steps.append("theirs")
+            cu.call("cuLaunchHostFunc", ctypes.c_void_p(stream.handle), count, None)
+        return 0
+
+    builder = stream.create_graph_builder().begin_building()
+    before = embedded.calls("cuLaunchHostFunc")
+    embedded._entry_check(ctypes.cast(at_each_entry, ctypes.c_void_p))
+    node = builder.callback(lambda: ran.append(1))
+    embedded.check_gil()
+    assert steps == ["our launch", "theirs"]
+    graph = builder.end_building().complete()
+    with pytest.raises(RuntimeError, match="not one of this graph"):
+        graph.update_callback(node, int)
+    graph.launch(stream)
+    waiting.sync(stream)
+    assert (len(ran), hostfns.counter()) == (1, 1)
+
+
 def test_builders_of_one_capture_may_add_at_once(stream, make_stream):
     """contract: B1, B4."""
     ran = []
