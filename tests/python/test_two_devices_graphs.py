@@ -94,6 +94,7 @@ def test_a_graph_on_the_other_devices_stream_works_or_is_refused(cu, streams, ho
     device = Buffer(64, device_id=home)
     host = Buffer(64, kind="pinned", device_id=home)
     view = memoryview(host)
+    view[:] = bytes(64)
     builder = own.create_graph_builder().begin_building()
     if with_memory:
         device.fill(9, stream=builder)
