@@ -33,6 +33,12 @@ bool has_room(std::vector<graph_source::entry>& entries) noexcept {
     }
 }
 
+// For a stream that was put in use for a builder.
+[[noreturn]] void leave_for_want_of_memory(stream& owner) {
+    owner.guard().leave();
+    throw std::bad_alloc();
+}
+
 void* pointer_of(token t) noexcept {
     return reinterpret_cast<void*>(t);
 }
@@ -42,7 +48,7 @@ void* pointer_of(token t) noexcept {
 template <class F>
 auto graph_builder::in_turn(F&& f) {
     using answer_type = std::invoke_result_t<F&>;
-    if (!uses_.enter()) return answer_type{refuse(misuse::closed)};
+    if (!uses_.enter()) return answer_type{refuse_closed("builder")};
     const answer_type answer = [&] {
         const std::lock_guard turn(mutex_);
         return f();
@@ -51,17 +57,21 @@ auto graph_builder::in_turn(F&& f) {
     return answer;
 }
 
-status graph_builder::create(std::shared_ptr<stream> owner, std::unique_ptr<graph_builder>& out) {
+status graph_builder::create(const std::shared_ptr<stream>& owner,
+                             std::unique_ptr<graph_builder>& out) {
     const stream_target target = owner->target();
-    if (!owner->guard().enter()) return refuse(misuse::closed);
-    out.reset(new graph_builder(target, std::move(owner), false));
+    if (!owner->guard().enter()) return refuse_closed("stream");
+    out.reset(new (std::nothrow) graph_builder(target, owner, false));
+    if (out == nullptr) leave_for_want_of_memory(*owner);
     return {};
 }
 
-status graph_builder::attach(stream_target target, std::shared_ptr<stream> owner,
+status graph_builder::attach(stream_target target, const std::shared_ptr<stream>& owner,
                              std::unique_ptr<graph_builder>& out) {
-    if (owner != nullptr && !owner->guard().enter()) return refuse(misuse::closed);
-    std::unique_ptr<graph_builder> made(new graph_builder(target, std::move(owner), true));
+    if (owner != nullptr && !owner->guard().enter()) return refuse_closed("stream");
+    std::unique_ptr<graph_builder> made(new (std::nothrow) graph_builder(target, owner, true));
+    if (made == nullptr && owner != nullptr) leave_for_want_of_memory(*owner);
+    if (made == nullptr) throw std::bad_alloc();
     capture now;
     if (const status s = made->read(now); !s.ok()) return s;
     if (now.status == abi::capture_status::none) return refuse(misuse::not_building);

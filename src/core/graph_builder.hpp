@@ -25,11 +25,11 @@ class executable_graph;
 class graph_builder {
   public:
     // For a stream of ours, which stays open until the builder is closed.
-    static status create(std::shared_ptr<stream> owner, std::unique_ptr<graph_builder>& out);
+    static status create(const std::shared_ptr<stream>& owner, std::unique_ptr<graph_builder>& out);
 
     // Adopts the capture in progress on a stream, to which it then adds and which others end.
     // `owner` is the stream of ours behind the target, or null.
-    static status attach(stream_target target, std::shared_ptr<stream> owner,
+    static status attach(stream_target target, const std::shared_ptr<stream>& owner,
                          std::unique_ptr<graph_builder>& out);
 
     ~graph_builder() { close(); }
