@@ -117,6 +117,16 @@ def hostfns(_hostfns_library):
     waiting.wait_until(waiting.is_quiet, 20)
 
 
+@pytest.fixture(scope="session")
+def fake_driver(tmp_path_factory):
+    """Build a libcuda.so.1 whose cuInit answers FAKE_CUINIT; its folder."""
+    if compiled.compiler() is None:
+        pytest.skip("needs a C compiler")
+    folder = tmp_path_factory.mktemp("fakedriver")
+    compiled.build("fakedriver.c", folder / "libcuda.so.1", "-Wl,-soname,libcuda.so.1")
+    return folder
+
+
 @pytest.fixture
 def unraisable(monkeypatch):
     """Record what reaches sys.unraisablehook instead of printing it."""

@@ -16,7 +16,7 @@ enum class misuse : int {
     closed = -1,              // the stream, event or buffer is closed
     capturing = -2,           // the stream captures a graph, or another capture forbids its use
     in_host_function = -3,    // a call that would enter CUDA, made from inside a host function
-    forked = -4,              // this process is a fork of one that had initialised the driver
+    forked = -4,              // a fork of a process that had begun to initialise the driver
     exiting = -5,             // the interpreter or process has begun to exit
     no_context = -6,          // a default stream was named and no context is current
     driver_unavailable = -7,  // no usable driver library

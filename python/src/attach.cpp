@@ -29,6 +29,14 @@ void leave_context(PyObject* context) {
     if (PyContext_Exit(context) != 0) PyErr_Clear();
 }
 
+// An exception that another thread set for an earlier callback (PyThreadState_SetAsyncExc) and that
+// came too late for it must not end the next one. The structure is looked at first: the call walks
+// all threads.
+void drop_late_exception(PyThreadState* state) {
+    if (__atomic_load_n(&state->async_exc, __ATOMIC_RELAXED) == nullptr) return;
+    PyThreadState_SetAsyncExc(state->thread_id, nullptr);
+}
+
 // Runs on a driver thread that ends. A C function, not a destructor: an attach may unwind it.
 extern "C" void end_thread(void*) {
     if (!gate().enter()) return;  // the interpreter ends and clears the state itself
@@ -59,6 +67,7 @@ attachment attach() {
         pthread_setspecific(exit_key, kept_state);
     }
     PyEval_RestoreThread(kept_state);
+    drop_late_exception(kept_state);
     if (kept_context == nullptr) kept_context = enter_fresh_context();
     a.kept = true;
     return a;

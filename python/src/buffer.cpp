@@ -3,13 +3,8 @@
 //
 // Each exported view is a use of the memory: after close() it lives until the last view is
 // released.
-#include <nanobind/stl/string.h>
-
-#include <cstring>
-
 #include "class_docs.hpp"
 #include "holder.hpp"
-#include "stream_argument.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -23,30 +18,40 @@ std::size_t size_argument(nb::handle nbytes) {
                      Py_TYPE(nbytes.ptr())->tp_name);
         throw nb::python_error();
     }
-    const Py_ssize_t size = PyLong_AsSsize_t(nbytes.ptr());
+    int overflow = 0;
+    const long size = PyLong_AsLongAndOverflow(nbytes.ptr(), &overflow);
+    if (overflow > 0) {
+        PyErr_Format(PyExc_ValueError, "nbytes is too large: %R", nbytes.ptr());
+        throw nb::python_error();
+    }
     if (size <= 0) {
-        PyErr_Clear();
         PyErr_Format(PyExc_ValueError, "nbytes must be positive, not %R", nbytes.ptr());
         throw nb::python_error();
     }
     return static_cast<std::size_t>(size);
 }
 
-void init_buffer(py_buffer* self, nb::handle nbytes, const std::string& kind,
-                 nb::handle device_id) {
-    const std::size_t size = size_argument(nbytes);
-    if (kind != "device" && kind != "pinned") {
-        PyErr_Format(PyExc_ValueError, "kind must be 'device' or 'pinned', not '%.100s'",
-                     kind.c_str());
-        throw nb::python_error();
+core::buffer::kind kind_argument(nb::handle kind) {
+    require_str(kind, "kind");
+    if (PyUnicode_CompareWithASCIIString(kind.ptr(), "device") == 0) {
+        return core::buffer::kind::device;
     }
+    if (PyUnicode_CompareWithASCIIString(kind.ptr(), "pinned") == 0) {
+        return core::buffer::kind::pinned;
+    }
+    PyErr_Format(PyExc_ValueError, "kind must be 'device' or 'pinned', not %R", kind.ptr());
+    throw nb::python_error();
+}
+
+void init_buffer(py_buffer* self, nb::handle nbytes, nb::handle kind, nb::handle device_id) {
+    const std::size_t size = size_argument(nbytes);
+    const core::buffer::kind where = kind_argument(kind);
     int device = -1;
     if (!device_id.is_none()) {
         device = int_argument(device_id, "device_id");
         if (device < 0) throw nb::value_error("device_id must not be negative");
     }
     enter("Buffer()");
-    const auto where = kind == "device" ? core::buffer::kind::device : core::buffer::kind::pinned;
     std::unique_ptr<core::buffer> made;
     const core::status s =
         without_gil([&] { return core::buffer::create(size, where, device, made); });
@@ -65,33 +70,32 @@ void check_sizes(py_buffer& destination, py_buffer& source) {
 void copy(py_buffer& destination, py_buffer& source, nb::handle stream, const char* attempted) {
     check_sizes(destination, source);
     const stream_argument on = stream_from(stream, attempted);
-    use_object(destination, attempted, [&](core::buffer& to) -> core::status {
+    const auto copy_into = [&](core::buffer& to) -> core::status {
         const core::handle::use from_use(source.object->guard());
-        if (!from_use) return core::refuse(misuse::closed);
-        if (on.own == nullptr) return core::copy(on.target, to, *source.object);
-        const core::handle::use stream_use(on.own->guard());
-        return stream_use ? core::copy(on.target, to, *source.object)
-                          : core::refuse(misuse::closed);
-    });
+        if (!from_use) return core::refuse_closed("source buffer");
+        return on_stream_detached(on, [&](const core::stream_target& target) {
+            return core::copy(target, to, *source.object);
+        });
+    };
+    use_object(destination, attempted, copy_into, "destination buffer");
 }
 
-void buffer_copy_to(py_buffer& self, py_buffer& dst, nb::handle stream) {
-    copy(dst, self, stream, "Buffer.copy_to");
+void buffer_copy_to(py_buffer& self, nb::handle dst, nb::handle stream) {
+    copy(instance_of<py_buffer>(dst, "dst"), self, stream, "Buffer.copy_to");
 }
 
-void buffer_copy_from(py_buffer& self, py_buffer& src, nb::handle stream) {
-    copy(self, src, stream, "Buffer.copy_from");
+void buffer_copy_from(py_buffer& self, nb::handle src, nb::handle stream) {
+    copy(self, instance_of<py_buffer>(src, "src"), stream, "Buffer.copy_from");
 }
 
 void buffer_fill(py_buffer& self, nb::handle value, nb::handle stream) {
     const int byte = int_argument(value, "value");
     if (byte < 0 || byte > 255) throw nb::value_error("value must be from 0 to 255");
     const stream_argument on = stream_from(stream, "Buffer.fill");
-    use_object(self, "Buffer.fill", [&](core::buffer& to) -> core::status {
-        const auto pattern = static_cast<unsigned char>(byte);
-        if (on.own == nullptr) return core::fill(on.target, to, pattern);
-        const core::handle::use stream_use(on.own->guard());
-        return stream_use ? core::fill(on.target, to, pattern) : core::refuse(misuse::closed);
+    use_object(self, "Buffer.fill", [&](core::buffer& to) {
+        return on_stream_detached(on, [&](const core::stream_target& target) {
+            return core::fill(target, to, static_cast<unsigned char>(byte));
+        });
     });
 }
 
@@ -142,22 +146,23 @@ PyType_Slot buffer_slots[] = {
 void bind_buffer(nb::module_& m) {
     nb::class_<py_buffer> cls(m, "Buffer", docs::buffer, nb::is_weak_referenceable(),
                               nb::type_slots(buffer_slots));
-    cls.def("__init__", &init_buffer, "nbytes"_a, nb::kw_only(), "kind"_a = "device",
+    cls.def("__init__", &init_buffer, "nbytes"_a.none(), nb::kw_only(), "kind"_a.none() = "device",
             "device_id"_a = nb::none(), nb::sig(docs::buffer_init_sig))
-        .def("copy_to", &buffer_copy_to, "dst"_a, nb::kw_only(), "stream"_a, docs::copy_to,
+        .def("copy_to", method(&buffer_copy_to), "dst"_a.none(), nb::kw_only(), "stream"_a.none(),
+             docs::copy_to,
              nb::sig("def copy_to(self, dst: Buffer, *, stream: StreamLike) -> None"))
-        .def("copy_from", &buffer_copy_from, "src"_a, nb::kw_only(), "stream"_a, docs::copy_from,
+        .def("copy_from", method(&buffer_copy_from), "src"_a.none(), nb::kw_only(),
+             "stream"_a.none(), docs::copy_from,
              nb::sig("def copy_from(self, src: Buffer, *, stream: StreamLike) -> None"))
-        .def("fill", &buffer_fill, "value"_a, nb::kw_only(), "stream"_a, docs::fill,
-             nb::sig("def fill(self, value: int, *, stream: StreamLike) -> None"))
-        .def("close", &close_object<core::buffer>, docs::buffer_close,
+        .def("fill", method(&buffer_fill), "value"_a.none(), nb::kw_only(), "stream"_a.none(),
+             docs::fill, nb::sig("def fill(self, value: int, *, stream: StreamLike) -> None"))
+        .def("close", method(&close_object<core::buffer>), docs::buffer_close,
              nb::sig("def close(self) -> None"))
-        .def("__repr__", [](py_buffer& self) { return repr(self, "Buffer"); })
-        .def_prop_ro("handle", &raw_value<core::buffer>, docs::buffer_handle)
-        .def_prop_ro(
-            "nbytes", [](py_buffer& self) { return self.object->size(); },
-            "int: the size in bytes.")
-        .def_prop_ro("is_closed", &is_closed<core::buffer>, docs::is_closed);
+        .def("__repr__", method(+[](py_buffer& self) { return repr(self, "Buffer"); }))
+        .def_prop_ro("handle", method(&raw_value<core::buffer>), docs::buffer_handle)
+        .def_prop_ro("nbytes", method(+[](py_buffer& self) { return self.object->size(); }),
+                     "int: the size in bytes.")
+        .def_prop_ro("is_closed", method(&is_closed<core::buffer>), docs::is_closed);
     cls.attr("__module__") = "hostlaunch";
 }
 

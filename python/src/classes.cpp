@@ -5,7 +5,6 @@
 #include "class_docs.hpp"
 #include "holder.hpp"
 #include "release.hpp"
-#include "stream_argument.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -28,8 +27,29 @@ int int_argument(nb::handle value, const char* name) {
     return static_cast<int>(number);
 }
 
-stream_argument stream_from(nb::handle object, const char* attempted) {
+void require_str(nb::handle value, const char* name) {
+    if (PyUnicode_Check(value.ptr())) return;
+    PyErr_Format(PyExc_TypeError, "%s must be a str, not %.200s", name,
+                 Py_TYPE(value.ptr())->tp_name);
+    throw nb::python_error();
+}
+
+void refuse_instance(nb::handle object, nb::handle type, const char* argument) {
+    const owned name(PyType_GetName(reinterpret_cast<PyTypeObject*>(type.ptr())));
+    if (name && !PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(type.ptr()))) {
+        PyErr_Format(PyExc_TypeError, "%s must be a hostlaunch.%U, not %.200s", argument,
+                     name.get(), Py_TYPE(object.ptr())->tp_name);
+    } else if (name) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s is an empty hostlaunch.%U: it was made by __new__ without __init__",
+                     argument, name.get());
+    }
+    throw nb::python_error();
+}
+
+stream_argument stream_from(nb::handle object, const char* attempted, const stream_role& role) {
     stream_argument stream;
+    stream.role = &role;
     if (!parse_stream(object.ptr(), stream)) throw nb::python_error();
     if (stream.builder != nullptr && !parse_builder_stream(object.ptr(), stream)) {
         throw nb::python_error();
@@ -39,13 +59,30 @@ stream_argument stream_from(nb::handle object, const char* attempted) {
     return stream;
 }
 
+stream_argument stream_of(py_stream& self, const char* attempted) {
+    stream_argument stream;
+    stream.own = self.object.get();
+    stream.target = stream.own->target();
+    if (stream.own->is_closed()) throw_status(core::refuse_closed("stream"), attempted);
+    enter(attempted);
+    return stream;
+}
+
 namespace {
 
 PyTypeObject* stream_type = nullptr;
 
-void init_stream(py_stream* self, nb::handle device_id, bool nonblocking, nb::handle priority) {
+constexpr stream_role waited_for{"event_or_stream", "a hostlaunch.Event, ", "other stream"};
+
+void init_stream(py_stream* self, nb::handle device_id, nb::handle nonblocking,
+                 nb::handle priority) {
     core::stream_options options;
-    options.nonblocking = nonblocking;
+    if (!PyBool_Check(nonblocking.ptr())) {
+        PyErr_Format(PyExc_TypeError, "nonblocking must be a bool, not %.200s",
+                     Py_TYPE(nonblocking.ptr())->tp_name);
+        throw nb::python_error();
+    }
+    options.nonblocking = nonblocking.ptr() == Py_True;
     if (!device_id.is_none()) {
         options.device = int_argument(device_id, "device_id");
         if (options.device < 0) throw nb::value_error("device_id must not be negative");
@@ -68,7 +105,13 @@ py_stream stream_from_handle(nb::handle handle) {
         throw nb::python_error();
     }
     const unsigned long long value = PyLong_AsUnsignedLongLong(handle.ptr());
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    if (PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_OverflowError,
+                     "Stream.from_handle: handle must be from 0 to 2**64 - 1, not %R",
+                     handle.ptr());
+        throw nb::python_error();
+    }
     return py_stream(std::make_shared<core::stream>(reinterpret_cast<abi::stream>(value)));
 }
 
@@ -78,8 +121,8 @@ void raise_pending_signals() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-void stream_sync(nb::handle self) {
-    const stream_argument stream = stream_from(self, "Stream.sync");
+void stream_sync(py_stream& self) {
+    const stream_argument stream = stream_of(self, "Stream.sync");
     throw_status(on_stream(stream,
                            [](const core::stream_target& target) {
                                return core::as_is::settle_after(core::sync_stream(target));
@@ -89,52 +132,43 @@ void stream_sync(nb::handle self) {
     release_ended();
 }
 
-nb::object record_new(const stream_argument& stream) {
-    std::unique_ptr<core::event> made;
-    const core::status s = on_stream(stream, [&](core::stream_target target) -> core::status {
-        if (const core::status found = core::find_context(target); !found.ok()) return found;
-        if (const core::status c = core::event::create(target, made); !c.ok()) return c;
-        return core::record_event(target, *made);
-    });
-    if (!s.ok()) {
-        const py_event failed(std::move(made));  // dies detached
-        throw_status(s, "Stream.record");
+nb::object stream_record(py_stream& self, nb::object event) {
+    const stream_argument stream = stream_of(self, "Stream.record");
+    if (event.is_none()) {
+        std::unique_ptr<core::event> made;
+        const auto record = [&made](const core::stream_target& target) {
+            return core::record_new_event(target, made);
+        };
+        throw_status(on_stream(stream, record), "Stream.record");
+        return nb::cast(py_event(std::move(made)));
     }
-    return nb::cast(py_event(std::move(made)));
-}
-
-nb::object stream_record(nb::handle self, nb::object event) {
-    const stream_argument stream = stream_from(self, "Stream.record");
-    if (event.is_none()) return record_new(stream);
-    if (!nb::isinstance<py_event>(event)) {
-        PyErr_Format(PyExc_TypeError, "Stream.record: event must be a hostlaunch.Event, not %.200s",
-                     Py_TYPE(event.ptr())->tp_name);
-        throw nb::python_error();
-    }
-    use_object(nb::cast<py_event&>(event), "Stream.record", [&](core::event& e) {
-        const core::handle::use use(stream.own->guard());
-        return use ? core::record_event(stream.target, e) : core::refuse(misuse::closed);
+    use_object(instance_of<py_event>(event, "event"), "Stream.record", [&](core::event& e) {
+        return on_stream_detached(stream, [&e](const core::stream_target& target) {
+            return core::record_event(target, e);
+        });
     });
     return event;
 }
 
-void stream_wait(nb::handle self, nb::handle event_or_stream) {
-    const stream_argument stream = stream_from(self, "Stream.wait");
+void stream_wait(py_stream& self, nb::handle event_or_stream) {
+    const stream_argument stream = stream_of(self, "Stream.wait");
     if (nb::isinstance<py_event>(event_or_stream)) {
-        use_object(nb::cast<py_event&>(event_or_stream), "Stream.wait", [&](core::event& e) {
-            const core::handle::use use(stream.own->guard());
-            return use ? core::wait_event(stream.target, e) : core::refuse(misuse::closed);
+        auto& event = instance_of<py_event>(event_or_stream, "event_or_stream");
+        use_object(event, "Stream.wait", [&](core::event& e) {
+            return on_stream_detached(stream, [&e](const core::stream_target& target) {
+                return core::wait_event(target, e);
+            });
         });
         return;
     }
-    const stream_argument other = stream_from(event_or_stream, "Stream.wait");
-    const core::status s =
-        on_stream(stream, [&](const core::stream_target& target) -> core::status {
-            if (other.own == nullptr) return core::wait_stream(target, other.target);
-            const core::handle::use use(other.own->guard());
-            return use ? core::wait_stream(target, other.target) : core::refuse(misuse::closed);
-        });
-    throw_status(s, "Stream.wait");
+    const stream_argument other = stream_from(event_or_stream, "Stream.wait", waited_for);
+    throw_status(on_stream(stream,
+                           [&other](const core::stream_target& target) {
+                               return on_stream_detached(other, [&](const core::stream_target& o) {
+                                   return core::wait_stream(target, o);
+                               });
+                           }),
+                 "Stream.wait");
 }
 
 int stream_device(py_stream& self) {
@@ -161,40 +195,42 @@ bool event_is_done(py_event& self) {
 void bind_stream(nb::module_& m) {
     nb::class_<py_stream> cls(m, "Stream", docs::stream, nb::is_weak_referenceable());
     cls.def("__init__", &init_stream, "device_id"_a = nb::none(), nb::kw_only(),
-            "nonblocking"_a = true, "priority"_a = nb::none(), nb::sig(docs::stream_init_sig))
-        .def_static("from_handle", &stream_from_handle, "handle"_a, docs::from_handle,
+            "nonblocking"_a.none() = true, "priority"_a = nb::none(),
+            nb::sig(docs::stream_init_sig))
+        .def_static("from_handle", &stream_from_handle, "handle"_a.none(), docs::from_handle,
                     nb::sig("def from_handle(handle: int) -> Stream"))
-        .def("sync", &stream_sync, docs::stream_sync, nb::sig("def sync(self) -> None"))
-        .def("record", &stream_record, "event"_a = nb::none(), docs::stream_record,
+        .def("sync", method(&stream_sync), docs::stream_sync, nb::sig("def sync(self) -> None"))
+        .def("record", method(&stream_record), "event"_a = nb::none(), docs::stream_record,
              nb::sig("def record(self, event: Event | None = None) -> Event"))
-        .def("wait", &stream_wait, "event_or_stream"_a, docs::stream_wait,
+        .def("wait", method(&stream_wait), "event_or_stream"_a.none(), docs::stream_wait,
              nb::sig(docs::stream_wait_sig))
         .def("create_graph_builder", &create_graph_builder, docs::create_graph_builder,
              nb::sig("def create_graph_builder(self) -> GraphBuilder"))
-        .def("close", &close_object<core::stream>, docs::stream_close,
+        .def("close", method(&close_object<core::stream>), docs::stream_close,
              nb::sig("def close(self) -> None"))
         .def("__enter__", [](nb::object self) { return self; })
-        .def("__exit__", [](py_stream& self, nb::args) { close_object(self); })
-        .def(
-            "__cuda_stream__", [](py_stream& self) { return nb::make_tuple(0, raw_value(self)); },
-            docs::cuda_stream, nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
-        .def("__repr__", [](py_stream& self) { return repr(self, "Stream"); })
-        .def_prop_ro("handle", &raw_value<core::stream>, "int: the ``CUstream``.")
-        .def_prop_ro("device_id", &stream_device, "int: the ordinal of the stream's device.")
-        .def_prop_ro("is_closed", &is_closed<core::stream>, docs::is_closed);
+        .def("__exit__", method(+[](py_stream& self, nb::args) { close_object(self); }))
+        .def("__cuda_stream__",
+             method(+[](py_stream& self) { return nb::make_tuple(0, raw_value(self)); }),
+             docs::cuda_stream, nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
+        .def("__repr__", method(+[](py_stream& self) { return repr(self, "Stream"); }))
+        .def_prop_ro("handle", method(&raw_value<core::stream>), "int: the ``CUstream``.")
+        .def_prop_ro("device_id", method(&stream_device),
+                     "int: the ordinal of the stream's device.")
+        .def_prop_ro("is_closed", method(&is_closed<core::stream>), docs::is_closed);
     stream_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
     cls.attr("__module__") = "hostlaunch";
 }
 
 void bind_event(nb::module_& m) {
     nb::class_<py_event> cls(m, "Event", docs::event, nb::is_weak_referenceable());
-    cls.def("sync", &event_sync, docs::event_sync, nb::sig("def sync(self) -> None"))
-        .def("close", &close_object<core::event>, docs::event_close,
+    cls.def("sync", method(&event_sync), docs::event_sync, nb::sig("def sync(self) -> None"))
+        .def("close", method(&close_object<core::event>), docs::event_close,
              nb::sig("def close(self) -> None"))
-        .def("__repr__", [](py_event& self) { return repr(self, "Event"); })
-        .def_prop_ro("is_done", &event_is_done, docs::event_is_done)
-        .def_prop_ro("handle", &raw_value<core::event>, "int: the ``CUevent``.")
-        .def_prop_ro("is_closed", &is_closed<core::event>, docs::is_closed);
+        .def("__repr__", method(+[](py_event& self) { return repr(self, "Event"); }))
+        .def_prop_ro("is_done", method(&event_is_done), docs::event_is_done)
+        .def_prop_ro("handle", method(&raw_value<core::event>), "int: the ``CUevent``.")
+        .def_prop_ro("is_closed", method(&is_closed<core::event>), docs::is_closed);
     cls.attr("__module__") = "hostlaunch";
 }
 

@@ -30,6 +30,8 @@ bool load_driver(int warning_stack_level) {
         set_error(*failure);
         return false;
     }
+    // A child forked while the driver was being loaded never gets one; may_enter says why.
+    if (!driver_library::is_loaded()) return true;
     const std::string& reason = driver_library::load().fallback_reason;
     if (reason.empty() || warned.exchange(true)) return true;
     const std::string text =

@@ -81,7 +81,6 @@ PyObject* at_exit(PyObject*, PyObject*) {
 
 // Plain stores only: the interpreter is not usable here.
 void in_forked_child() {
-    gate().reset();
     core::forget_outcomes();
     core::housekeeper::forget();
     forget_release();

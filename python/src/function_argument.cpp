@@ -5,8 +5,8 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <cstring>
 
+#include "core/user_data.hpp"
 #include "ctypes_function.hpp"
 
 #ifdef __GLIBC_PREREQ
@@ -18,33 +18,84 @@
 namespace hostlaunch::python {
 namespace {
 
-constexpr std::size_t copy_alignment = 64;
+PyObject* name_func = nullptr;  // "func": what a functools.partial wraps
+PyObject* name_call = nullptr;  // "__call__"
+PyObject* name_code = nullptr;
+PyObject* name_co_flags = nullptr;
+PyObject* name_coroutine_mark = nullptr;  // of inspect.markcoroutinefunction
+PyObject* name_asyncio_mark = nullptr;    // of older versions of asyncio and unittest.mock
+PyObject* partial_type = nullptr;         // functools.partial
 
-PyObject* name_func = nullptr;     // "func": what a functools.partial wraps
-PyObject* name_call = nullptr;     // "__call__"
-PyObject* partial_type = nullptr;  // functools.partial
+constexpr int coroutine_flags = CO_COROUTINE | CO_ITERABLE_COROUTINE;
+// Of functions that run nothing when they are called.
+constexpr int idle_flags = coroutine_flags | CO_GENERATOR | CO_ASYNC_GENERATOR;
 
-constexpr int coroutine_flags = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
-
-bool is_coroutine_code(PyObject* function) {
-    const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(function));
-    return (code->co_flags & coroutine_flags) != 0;
+// Marks of the standard library on a function that returns what must be awaited.
+bool is_marked(PyObject* function) {
+    if (reinterpret_cast<PyFunctionObject*>(function)->func_dict == nullptr) return false;
+    owned mark;
+    for (PyObject* name : {name_coroutine_mark, name_asyncio_mark}) {
+        if (find_attribute(function, name, mark) > 0) return true;
+        PyErr_Clear();
+    }
+    return false;
 }
 
-// Whether calling fn makes a coroutine that nobody would await: functions, bound methods, partials
-// (nested ones too) and objects whose type has an asynchronous __call__. -1: an exception is set.
-int makes_coroutine(PyObject* fn, int depth = 0) {
-    if (PyFunction_Check(fn)) return is_coroutine_code(fn) ? 1 : 0;
-    if (PyMethod_Check(fn)) return makes_coroutine(PyMethod_GET_FUNCTION(fn), depth + 1);
+int flags_of_function(PyObject* function) {
+    if (is_marked(function)) return CO_COROUTINE;
+    return reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(function))->co_flags & idle_flags;
+}
+
+// Of an object that passes for a function, as AsyncMock and Cython's functions do.
+int flags_of_lookalike(PyObject* fn) {
+    owned code;
+    owned flags;
+    const bool found = find_attribute(fn, name_code, code) > 0 &&
+                       find_attribute(code.get(), name_co_flags, flags) > 0 &&
+                       PyLong_Check(flags.get());
+    const long bits = found ? PyLong_AsLong(flags.get()) : 0;
+    const bool failed = PyErr_Occurred() != nullptr;
+    PyErr_Clear();
+    return failed ? 0 : static_cast<int>(bits & idle_flags);
+}
+
+// Which of idle_flags the code has that a call of fn enters: functions, bound methods, partials
+// (nested ones too) and objects whose type has such a __call__. -1: an exception is set.
+int flags_of_call(PyObject* fn, int depth = 0) {
+    if (PyFunction_Check(fn)) return flags_of_function(fn);
+    if (PyMethod_Check(fn)) return flags_of_call(PyMethod_GET_FUNCTION(fn), depth + 1);
     if (PyCFunction_Check(fn) || PyType_Check(fn) || depth > 16) return 0;
     owned inner;
     const bool is_partial =
         PyType_IsSubtype(Py_TYPE(fn), reinterpret_cast<PyTypeObject*>(partial_type)) != 0;
+    if (!is_partial) {
+        const int flags = flags_of_lookalike(fn);
+        if (flags != 0) return flags;
+    }
     PyObject* where = is_partial ? fn : reinterpret_cast<PyObject*>(Py_TYPE(fn));
     const int found = find_attribute(where, is_partial ? name_func : name_call, inner);
     if (found <= 0) return found;
-    if (!is_partial && !PyFunction_Check(inner.get())) return 0;
-    return makes_coroutine(inner.get(), depth + 1);
+    const bool is_slot = !PyFunction_Check(inner.get()) && !PyMethod_Check(inner.get()) &&
+                         PyType_HasFeature(Py_TYPE(inner.get()), Py_TPFLAGS_HEAPTYPE) == 0;
+    return !is_partial && is_slot ? 0 : flags_of_call(inner.get(), depth + 1);
+}
+
+bool refuse_idle(PyObject* fn, int flags) {
+    if ((flags & coroutine_flags) != 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "fn must not be a coroutine function (%R): nothing would await what it "
+                     "returns. Pass a plain function, for example one that calls "
+                     "loop.call_soon_threadsafe",
+                     fn);
+    } else {
+        PyErr_Format(PyExc_TypeError,
+                     "fn must not be %s (%R): a call of it runs nothing, and nothing would iterate "
+                     "over what it returns. Pass a plain function that does",
+                     (flags & CO_ASYNC_GENERATOR) != 0 ? "an async generator function"
+                                                       : "a generator function",
+                     fn);
+    }
+    return false;
 }
 
 bool check_callable(PyObject* fn, PyObject* user_data) {
@@ -58,16 +109,9 @@ bool check_callable(PyObject* fn, PyObject* user_data) {
                                       : "");
         return false;
     }
-    const int coroutine = makes_coroutine(fn);
-    if (coroutine < 0) return false;
-    if (coroutine > 0) {
-        PyErr_Format(PyExc_TypeError,
-                     "fn must not be a coroutine function (%R): nothing would await what it "
-                     "returns. Pass a plain function, for example one that calls "
-                     "loop.call_soon_threadsafe",
-                     fn);
-        return false;
-    }
+    const int flags = flags_of_call(fn);
+    if (flags < 0) return false;
+    if (flags > 0) return refuse_idle(fn, flags);
     if (user_data != nullptr && user_data != Py_None) {
         PyErr_SetString(PyExc_ValueError,
                         "user_data is only for ctypes function pointers; with a Python callable "
@@ -136,16 +180,14 @@ bool take_copy(PyObject* exporter, function_argument& out) {
     Py_buffer view;
     const int failed = in_python([&] { return PyObject_GetBuffer(exporter, &view, PyBUF_SIMPLE); });
     if (failed != 0) return refuse_buffer();
-    const auto bytes = static_cast<std::size_t>(view.len);
-    if (bytes != 0) {
-        const std::size_t room = (bytes + copy_alignment - 1) / copy_alignment * copy_alignment;
-        out.copy = std::aligned_alloc(copy_alignment, room);
-        if (out.copy != nullptr) std::memcpy(out.copy, view.buf, bytes);
-    }
+    const std::span bytes(static_cast<const std::byte*>(view.buf),
+                          static_cast<std::size_t>(view.len));
+    out.copy = core::copy_user_data(bytes);
     PyBuffer_Release(&view);
     out.user_data = out.copy;
-    if (bytes != 0 && out.copy == nullptr) PyErr_NoMemory();
-    return bytes == 0 || out.copy != nullptr;
+    if (out.copy != nullptr || bytes.empty()) return true;
+    PyErr_NoMemory();
+    return false;
 }
 
 bool check_user_data(PyObject* user_data, function_argument& out) {
@@ -205,6 +247,10 @@ bool check_function(PyObject* fn, PyObject* user_data, function_argument& out) {
 bool init_function_argument() {
     name_func = PyUnicode_InternFromString("func");
     name_call = PyUnicode_InternFromString("__call__");
+    name_code = PyUnicode_InternFromString("__code__");
+    name_co_flags = PyUnicode_InternFromString("co_flags");
+    name_coroutine_mark = PyUnicode_InternFromString("_is_coroutine_mark");
+    name_asyncio_mark = PyUnicode_InternFromString("_is_coroutine");
     const owned functools(PyImport_ImportModule("functools"));
     if (!functools) return false;
     partial_type = PyObject_GetAttrString(functools.get(), "partial");

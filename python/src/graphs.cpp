@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // GraphBuilder, Graph and GraphNode as Python classes over the core's objects.
-#include <nanobind/stl/string.h>
-
 #include "class_docs.hpp"
 #include "classes.hpp"
 #include "core/graph.hpp"
@@ -11,7 +9,6 @@
 #include "holder.hpp"
 #include "payload.hpp"
 #include "release.hpp"
-#include "stream_argument.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -86,8 +83,8 @@ core::graph_node_token builder_callback(py_builder& self, nb::handle fn, nb::han
     return token;
 }
 
-void update_callback(py_graph& self, const core::graph_node_token& node, nb::handle fn,
-                     nb::handle user_data) {
+void update_callback(py_graph& self, nb::handle node_object, nb::handle fn, nb::handle user_data) {
+    const auto& node = instance_of<core::graph_node_token>(node_object, "node");
     core::executable_graph& graph = *self.object;
     add_function(fn, user_data, "Graph.update_callback",
                  [&](core::record& r, const core::host_call& call) {
@@ -105,24 +102,28 @@ py_builder attach_builder(nb::handle stream) {
     return {std::move(made), stream};
 }
 
-abi::capture_mode mode_argument(const std::string& mode) {
-    if (mode == "relaxed") return abi::capture_mode::relaxed;
-    if (mode == "global") return abi::capture_mode::global;
-    if (mode == "thread_local") return abi::capture_mode::thread_local_mode;
-    PyErr_Format(PyExc_ValueError,
-                 "mode must be 'relaxed', 'global' or 'thread_local', not '%.100s'", mode.c_str());
+abi::capture_mode mode_argument(nb::handle mode) {
+    require_str(mode, "mode");
+    const auto is = [mode](const char* name) {
+        return PyUnicode_CompareWithASCIIString(mode.ptr(), name) == 0;
+    };
+    if (is("relaxed")) return abi::capture_mode::relaxed;
+    if (is("global")) return abi::capture_mode::global;
+    if (is("thread_local")) return abi::capture_mode::thread_local_mode;
+    PyErr_Format(PyExc_ValueError, "mode must be 'relaxed', 'global' or 'thread_local', not %R",
+                 mode.ptr());
     throw nb::python_error();
 }
 
-nb::object begin_building(nb::object self, const std::string& mode) {
+nb::object begin_building(nb::object self, nb::handle mode) {
+    core::graph_builder& builder = *instance_of<py_builder>(self, "self").core.object;
     const abi::capture_mode wanted = mode_argument(mode);
-    core::graph_builder& builder = *nb::cast<py_builder&>(self).core.object;
     call_core("GraphBuilder.begin_building", [&] { return builder.begin(wanted); });
     return self;
 }
 
 nb::object end_building(nb::object self) {
-    core::graph_builder& builder = *nb::cast<py_builder&>(self).core.object;
+    core::graph_builder& builder = *instance_of<py_builder>(self, "self").core.object;
     call_core("GraphBuilder.end_building", [&] { return builder.end(); });
     return self;
 }
@@ -167,8 +168,9 @@ void graph_launch(py_graph& self, nb::handle stream) {
     release_ended();
 }
 
-void graph_update(py_graph& self, py_builder& builder) {
-    call_core("Graph.update", [&] { return self.object->update(*builder.core.object); });
+void graph_update(py_graph& self, nb::handle builder) {
+    core::graph_builder& from = *instance_of<py_builder>(builder, "builder").core.object;
+    call_core("Graph.update", [&] { return self.object->update(from); });
 }
 
 // The stream object may refer to the builder, so the collector has to see it.
@@ -193,40 +195,37 @@ PyType_Slot builder_slots[] = {
 
 PyTypeObject* builder_type = nullptr;
 
+nb::tuple stream_protocol(py_builder& self) {
+    return nb::make_tuple(0, reinterpret_cast<std::uintptr_t>(self.core.object->raw_stream()));
+}
+
+nb::object stream_captured(py_builder& self) {
+    return self.stream == nullptr ? nb::none() : nb::borrow(self.stream);
+}
+
 void bind_builder(nb::module_& m) {
     nb::class_<py_builder> cls(m, "GraphBuilder", docs::graph_builder, nb::is_weak_referenceable(),
                                nb::type_slots(builder_slots));
-    cls.def_static("attach", &attach_builder, "stream"_a, docs::attach,
+    cls.def_static("attach", &attach_builder, "stream"_a.none(), docs::attach,
                    nb::sig("def attach(stream: StreamLike) -> GraphBuilder"))
-        .def("begin_building", &begin_building, "mode"_a = "relaxed", docs::begin_building,
+        .def("begin_building", &begin_building, "mode"_a.none() = "relaxed", docs::begin_building,
              nb::sig("def begin_building(self, mode: str = 'relaxed') -> GraphBuilder"))
         .def("end_building", &end_building, docs::end_building,
              nb::sig("def end_building(self) -> GraphBuilder"))
-        .def("callback", &builder_callback, "fn"_a, nb::kw_only(), "user_data"_a = nb::none(),
-             docs::callback,
+        .def("callback", method(&builder_callback), "fn"_a.none(), nb::kw_only(),
+             "user_data"_a = nb::none(), docs::callback,
              nb::sig("def callback(self, fn: HostFunction, *, user_data: int | BytesLike | None = "
                      "None) -> GraphNode"))
-        .def("complete", &complete, docs::complete, nb::sig("def complete(self) -> Graph"))
-        .def(
-            "close", [](py_builder& self) { close_holder(self.core); }, docs::builder_close,
-            nb::sig("def close(self) -> None"))
-        .def(
-            "__cuda_stream__",
-            [](py_builder& self) {
-                return nb::make_tuple(
-                    0, reinterpret_cast<std::uintptr_t>(self.core.object->raw_stream()));
-            },
-            docs::cuda_stream, nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
-        .def_prop_ro(
-            "stream",
-            [](py_builder& self) {
-                return self.stream == nullptr ? nb::none() : nb::borrow(self.stream);
-            },
-            docs::builder_stream)
-        .def_prop_ro("is_building", &is_building, docs::is_building)
-        .def_prop_ro(
-            "is_closed", [](py_builder& self) { return self.core.object->is_closed(); },
-            docs::is_closed);
+        .def("complete", method(&complete), docs::complete, nb::sig("def complete(self) -> Graph"))
+        .def("close", method(+[](py_builder& self) { close_holder(self.core); }),
+             docs::builder_close, nb::sig("def close(self) -> None"))
+        .def("__cuda_stream__", method(&stream_protocol), docs::cuda_stream,
+             nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
+        .def_prop_ro("stream", method(&stream_captured), docs::builder_stream)
+        .def_prop_ro("is_building", method(&is_building), docs::is_building)
+        .def_prop_ro("is_closed",
+                     method(+[](py_builder& self) { return self.core.object->is_closed(); }),
+                     docs::is_closed);
     builder_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
     cls.attr("__module__") = "hostlaunch";
 }
@@ -240,7 +239,7 @@ core::graph_builder* own_builder(PyObject* object) noexcept {
 
 nb::object create_graph_builder(nb::handle stream) {
     constexpr const char* attempted = "Stream.create_graph_builder";
-    const stream_argument on = stream_from(stream, attempted);
+    const stream_argument on = stream_of(instance_of<py_stream>(stream, "self"), attempted);
     std::unique_ptr<core::graph_builder> made;
     call_core(attempted,
               [&] { return core::graph_builder::create(on.own->shared_from_this(), made); });
@@ -252,23 +251,22 @@ void bind_graphs(nb::module_& m) {
     node.attr("__module__") = "hostlaunch";
     bind_builder(m);
     nb::class_<py_graph> cls(m, "Graph", docs::graph, nb::is_weak_referenceable());
-    cls.def("upload", &graph_upload, "stream"_a, docs::graph_upload,
+    cls.def("upload", method(&graph_upload), "stream"_a.none(), docs::graph_upload,
             nb::sig("def upload(self, stream: StreamLike) -> None"))
-        .def("launch", &graph_launch, "stream"_a, docs::graph_launch,
+        .def("launch", method(&graph_launch), "stream"_a.none(), docs::graph_launch,
              nb::sig("def launch(self, stream: StreamLike) -> None"))
-        .def("update", &graph_update, "builder"_a, docs::graph_update,
+        .def("update", method(&graph_update), "builder"_a.none(), docs::graph_update,
              nb::sig("def update(self, builder: GraphBuilder) -> None"))
-        .def("update_callback", &update_callback, "node"_a, "fn"_a, nb::kw_only(),
-             "user_data"_a = nb::none(), docs::update_callback,
+        .def("update_callback", method(&update_callback), "node"_a.none(), "fn"_a.none(),
+             nb::kw_only(), "user_data"_a = nb::none(), docs::update_callback,
              nb::sig("def update_callback(self, node: GraphNode, fn: HostFunction, *, user_data: "
                      "int | BytesLike | None = None) -> None"))
-        .def("close", &close_holder<core::executable_graph>, docs::graph_close,
+        .def("close", method(&close_holder<core::executable_graph>), docs::graph_close,
              nb::sig("def close(self) -> None"))
-        .def_prop_ro(
-            "handle", [](py_graph& self) { return self.object->value(); },
-            "int: the ``CUgraphExec``.")
-        .def_prop_ro(
-            "is_closed", [](py_graph& self) { return self.object->is_closed(); }, docs::is_closed);
+        .def_prop_ro("handle", method(+[](py_graph& self) { return self.object->value(); }),
+                     "int: the ``CUgraphExec``.")
+        .def_prop_ro("is_closed", method(+[](py_graph& self) { return self.object->is_closed(); }),
+                     docs::is_closed);
     cls.attr("__module__") = "hostlaunch";
 }
 

@@ -10,11 +10,13 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "core/as_is.hpp"
 #include "core/objects.hpp"
 #include "errors.hpp"
 #include "python.hpp"
+#include "stream_argument.hpp"
 
 namespace hostlaunch::python {
 
@@ -49,13 +51,45 @@ inline void enter(const char* attempted) {
     if (!enter_driver(attempted)) throw nanobind::python_error();
 }
 
-// Runs f(object) detached while the object is in use.
+// What messages call an object.
+template <class Object>
+inline constexpr const char* name_of = nullptr;
+template <>
+inline constexpr const char* name_of<core::stream> = "stream";
+template <>
+inline constexpr const char* name_of<core::event> = "event";
+template <>
+inline constexpr const char* name_of<core::buffer> = "buffer";
+
+// TypeError: `argument` is not of the class, or __new__ made it and no __init__ has run.
+[[noreturn]] void refuse_instance(nanobind::handle object, nanobind::handle type,
+                                  const char* argument);
+
+// The T inside an instance of its class, which the argument must be.
+template <class T>
+T& instance_of(nanobind::handle object, const char* argument) {
+    if (!nanobind::isinstance<T>(object) || !nanobind::inst_ready(object)) {
+        refuse_instance(object, nanobind::type<T>(), argument);
+    }
+    return *nanobind::inst_ptr<T>(object);
+}
+
+// Makes a method of f(T&, args...) that refuses another `self` in the same words.
+template <class R, class T, class... Args>
+auto method(R (*f)(T&, Args...)) {
+    return [f](nanobind::handle self, Args... args) -> R {
+        return f(instance_of<T>(self, "self"), std::forward<Args>(args)...);
+    };
+}
+
+// Runs f(object) detached while the object is in use. `role`: how a refusal names a closed one.
 template <class Object, class F>
-void use_object(holder<Object>& self, const char* attempted, F&& f) {
+void use_object(holder<Object>& self, const char* attempted, F&& f,
+                const char* role = name_of<Object>) {
     enter(attempted);
     const core::status s = without_gil([&]() -> core::status {
         const core::handle::use use(self.object->guard());
-        return use ? f(*self.object) : core::refuse(misuse::closed);
+        return use ? f(*self.object) : core::refuse_closed(role);
     });
     throw_status(s, attempted);
 }
@@ -90,9 +124,15 @@ nanobind::str repr(holder<Object>& self, const char* name) {
 // An int argument; TypeError names it otherwise. Out of range of int: ValueError.
 int int_argument(nanobind::handle value, const char* name);
 
-// Parses a stream argument that must be an open stream, not a builder, and enters the driver.
-struct stream_argument;
-stream_argument stream_from(nanobind::handle object, const char* attempted);
+// TypeError unless the argument is a str.
+void require_str(nanobind::handle value, const char* name);
+
+// Parses a stream argument, which must be open, and enters the driver.
+stream_argument stream_from(nanobind::handle object, const char* attempted,
+                            const stream_role& role = ordinary_stream);
+
+// The same for the Stream that a method is called on.
+stream_argument stream_of(py_stream& self, const char* attempted);
 
 void bind_stream(nanobind::module_& m);
 void bind_event(nanobind::module_& m);

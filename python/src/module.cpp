@@ -2,6 +2,8 @@
 // The extension module hostlaunch._native.
 #include <nanobind/nanobind.h>
 
+#include <stdexcept>
+
 #include "attach.hpp"
 #include "core/outcomes.hpp"
 #include "driver/driver.hpp"
@@ -29,6 +31,17 @@ void require_main_interpreter() {
     throw nb::python_error();
 }
 
+// The classes, the release list and the exit handler belong to the first module object.
+void require_first_import() {
+    static bool imported = false;
+    if (imported) {
+        throw std::runtime_error(
+            "hostlaunch was imported before in this process and cannot be imported anew: its "
+            "modules must stay in sys.modules");
+    }
+    imported = true;
+}
+
 nb::tuple read_stats() {
     const launch_stats s = without_gil([] { return core::read_stats(); });
     return nb::make_tuple(s.accepted, s.pending, s.running, s.ran, s.raised, s.abandoned, s.dropped,
@@ -53,6 +66,7 @@ NB_MODULE(_native, m) {
     nb::set_leak_warnings(false);
     m.doc() = "Native part of hostlaunch; use the package.";
     require_main_interpreter();
+    require_first_import();
     init_attach();
     require(init_errors());
     require(init_function_argument());

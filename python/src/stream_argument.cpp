@@ -22,11 +22,11 @@ bool is_builder(PyTypeObject* type) {
     return type_has(type, name_is_building) && type_has(type, name_callback);
 }
 
-bool refuse_type(PyObject* object) {
+bool refuse_type(PyObject* object, const stream_role& role) {
     PyErr_Format(PyExc_TypeError,
-                 "stream must be a hostlaunch.Stream, a graph builder, or an object with a "
+                 "%s must be %sa hostlaunch.Stream, a graph builder, or an object with a "
                  "__cuda_stream__ method (streams of cuda.core, torch, CuPy, numba), not %.200s%s",
-                 Py_TYPE(object)->tp_name,
+                 role.argument, role.also, Py_TYPE(object)->tp_name,
                  PyLong_Check(object) && !PyBool_Check(object)
                      ? "; for a raw handle use Stream.from_handle(handle)"
                      : "");
@@ -84,9 +84,9 @@ bool read_device(PyObject* object, int* out) {
         const int found = find_attribute(object, name, value);
         if (found < 0) return false;
         if (found == 0 || !PyLong_Check(value.get())) continue;
-        const long device = PyLong_AsLong(value.get());
-        if (device == -1 && PyErr_Occurred() != nullptr) return false;
-        if (device > INT_MAX) {
+        int overflow = 0;
+        const long device = PyLong_AsLongAndOverflow(value.get(), &overflow);
+        if (overflow > 0 || device > INT_MAX) {
             PyErr_Format(PyExc_ValueError, "the stream names a device out of range: %R",
                          value.get());
             return false;
@@ -98,7 +98,7 @@ bool read_device(PyObject* object, int* out) {
 }
 
 // Calls __cuda_stream__, without a bound method in between where the type has it as a function.
-owned call_cuda_stream(PyObject* object) {
+owned call_cuda_stream(PyObject* object, const stream_role& role) {
 #ifndef Py_GIL_DISABLED
     PyObject* plain = _PyType_Lookup(Py_TYPE(object), name_cuda_stream);
     if (plain != nullptr && PyType_HasFeature(Py_TYPE(plain), Py_TPFLAGS_METHOD_DESCRIPTOR) != 0) {
@@ -109,7 +109,7 @@ owned call_cuda_stream(PyObject* object) {
 #endif
     owned method;
     const int found = find_attribute(object, name_cuda_stream, method);
-    if (found == 0) refuse_type(object);
+    if (found == 0) refuse_type(object, role);
     if (found <= 0) return owned();
     if (!PyCallable_Check(method.get())) {
         PyErr_Format(PyExc_TypeError,
@@ -122,7 +122,7 @@ owned call_cuda_stream(PyObject* object) {
 }
 
 bool ask_foreign(PyObject* object, stream_argument& out) {
-    const owned answer = call_cuda_stream(object);
+    const owned answer = call_cuda_stream(object, *out.role);
     if (!answer) return false;
     if (!read_answer(object, answer.get(), &out.target.handle)) return false;
     return !core::is_default_stream(out.target.handle) || read_device(object, &out.target.device);
@@ -141,7 +141,7 @@ bool parse_stream(PyObject* object, stream_argument& out) {
         return true;
     }
     // A class itself has the method but no stream.
-    return PyType_Check(object) ? refuse_type(object) : ask_foreign(object, out);
+    return PyType_Check(object) ? refuse_type(object, *out.role) : ask_foreign(object, out);
 }
 
 bool parse_builder_stream(PyObject* builder, stream_argument& out) {
@@ -165,7 +165,7 @@ bool require_open(PyObject* object, const stream_argument& stream, const char* a
         if (truth < 0) return false;
         closed = truth > 0;
     }
-    if (closed) set_error(core::refuse(misuse::closed), attempted);
+    if (closed) set_error(core::refuse_closed(stream.role->name), attempted);
     return !closed;
 }
 

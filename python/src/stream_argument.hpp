@@ -7,11 +7,20 @@
 
 namespace hostlaunch::python {
 
+// What a stream is in a call, for messages.
+struct stream_role {
+    const char* argument;  // the argument's name
+    const char* also;      // what it may be besides a stream: "a hostlaunch.Event, "
+    const char* name;      // of the stream, where it is closed
+};
+inline constexpr stream_role ordinary_stream{"stream", "", "stream"};
+
 // A stream as an argument names it; borrowed from the arguments of the call.
 struct stream_argument {
     PyObject* builder = nullptr;  // a graph builder: forward to it, nothing else is filled
     core::stream* own = nullptr;  // the stream inside a hostlaunch.Stream
     core::stream_target target;
+    const stream_role* role = &ordinary_stream;
 };
 
 // Recognises the argument and reads its handle. False with TypeError, or with what its methods
@@ -24,14 +33,16 @@ bool parse_builder_stream(PyObject* builder, stream_argument& out);
 // Refuses a closed stream, ours or foreign. False with RuntimeError.
 bool require_open(PyObject* object, const stream_argument& stream, const char* attempted);
 
-// Calls f(target) detached, while our own stream, if it is one, cannot be destroyed.
+// Calls f(target) while our own stream, if it is one, cannot be destroyed. requires: detached.
+template <class F>
+core::status on_stream_detached(const stream_argument& stream, F&& f) {
+    return core::on_stream(stream.own, stream.target, std::forward<F>(f), stream.role->name);
+}
+
+// The same from an attached thread, which detaches for the call.
 template <class F>
 core::status on_stream(const stream_argument& stream, F&& f) {
-    return without_gil([&]() -> core::status {
-        if (stream.own == nullptr) return f(stream.target);
-        const core::handle::use use(stream.own->guard());
-        return use ? f(stream.target) : core::refuse(misuse::closed);
-    });
+    return without_gil([&] { return on_stream_detached(stream, f); });
 }
 
 bool init_stream_argument();

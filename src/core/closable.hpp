@@ -36,9 +36,6 @@ class closable {
     bool is_closed() const noexcept { return (word_.load() & closed_bit) != 0; }
     std::uint64_t uses() const noexcept { return word_.load() / one_use; }
 
-    // For the child of a fork: the other threads, and their uses, do not exist there.
-    void reset() noexcept { word_.store(0); }
-
   private:
     static constexpr std::uint64_t closed_bit = 1;
     static constexpr std::uint64_t one_use = 2;

@@ -48,7 +48,7 @@ status update_executable(abi::graph_exec exec, abi::graph from) noexcept {
 template <class F>
 auto executable_graph::in_turn(F&& f) {
     using answer_type = std::invoke_result_t<F&>;
-    if (!uses_.enter()) return answer_type{refuse(misuse::closed)};
+    if (!uses_.enter()) return answer_type{refuse_closed("graph")};
     struct use {
         executable_graph& used;
         ~use() {

@@ -61,7 +61,7 @@ void* pointer_of(token t) noexcept {
 template <class F>
 auto graph_builder::in_turn(F&& f) {
     using answer_type = std::invoke_result_t<F&>;
-    if (!uses_.enter()) return answer_type{refuse(misuse::closed)};
+    if (!uses_.enter()) return answer_type{refuse_closed("builder")};
     struct use {
         graph_builder& used;
         ~use() {
@@ -76,7 +76,7 @@ auto graph_builder::in_turn(F&& f) {
 status graph_builder::create(const std::shared_ptr<stream>& owner,
                              std::unique_ptr<graph_builder>& out) {
     const stream_target target = owner->target();
-    if (!owner->guard().enter()) return refuse(misuse::closed);
+    if (!owner->guard().enter()) return refuse_closed("stream");
     out.reset(new (std::nothrow) graph_builder(target, owner, false));
     if (out != nullptr) return {};
     owner->guard().leave();
@@ -85,7 +85,7 @@ status graph_builder::create(const std::shared_ptr<stream>& owner,
 
 status graph_builder::attach(stream_target target, const std::shared_ptr<stream>& owner,
                              std::unique_ptr<graph_builder>& out) {
-    if (owner != nullptr && !owner->guard().enter()) return refuse(misuse::closed);
+    if (owner != nullptr && !owner->guard().enter()) return refuse_closed("stream");
     std::unique_ptr<graph_builder> made(new (std::nothrow) graph_builder(target, owner, true));
     if (made == nullptr) {
         if (owner != nullptr) owner->guard().leave();

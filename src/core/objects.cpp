@@ -2,6 +2,8 @@
 // Streams, events and buffers over the driver table.
 #include "core/objects.hpp"
 
+#include <new>
+
 #include "core/process.hpp"
 #include "driver/driver.hpp"
 
@@ -19,6 +21,16 @@ status choose_context(int device, abi::context* out) noexcept {
     if (device >= 0) return primary_context(device, out);
     if (const int code = api().ctx_get_current(out)) return {code, "cuCtxGetCurrent"};
     return *out != nullptr ? status{} : primary_context(0, out);
+}
+
+object_kind kind_of(buffer::kind k) noexcept {
+    return k == buffer::kind::device ? object_kind::device_memory : object_kind::host_memory;
+}
+
+// For a driver object that was created and has nobody to hold it.
+[[noreturn]] void destroy_for_want_of_memory(object_kind kind, std::uint64_t value) {
+    destroy_object(kind, value);
+    throw std::bad_alloc();
 }
 
 }  // namespace
@@ -53,7 +65,8 @@ status stream::create(const stream_options& options, std::unique_ptr<stream>& ou
     if (const int code = api().stream_create(&created, flags, options.priority.value_or(0))) {
         return {code, "cuStreamCreateWithPriority"};
     }
-    out.reset(new stream(created, context, device));
+    out.reset(new (std::nothrow) stream(created, context, device));
+    if (out == nullptr) destroy_for_want_of_memory(object_kind::stream, number(created));
     return {};
 }
 
@@ -81,7 +94,8 @@ status event::create(const stream_target& target, std::unique_ptr<event>& out) {
     if (const int code = api().event_create(&created, abi::event_disable_timing)) {
         return {code, "cuEventCreate"};
     }
-    out.reset(new event(created));
+    out.reset(new (std::nothrow) event(created));
+    if (out == nullptr) destroy_for_want_of_memory(object_kind::event, number(created));
     return {};
 }
 
@@ -99,9 +113,7 @@ status event::query(bool* done) noexcept {
 }
 
 buffer::buffer(std::size_t bytes, kind k, std::uint64_t address) noexcept
-    : handle_(k == kind::device ? object_kind::device_memory : object_kind::host_memory, address),
-      bytes_(bytes),
-      kind_(k) {}
+    : handle_(kind_of(k), address), bytes_(bytes), kind_(k) {}
 
 status buffer::create(std::size_t bytes, kind k, int device, std::unique_ptr<buffer>& out) {
     const relaxed_capture mode;
@@ -120,7 +132,8 @@ status buffer::create(std::size_t bytes, kind k, int device, std::unique_ptr<buf
         }
         address = number(memory);
     }
-    out.reset(new buffer(bytes, k, address));
+    out.reset(new (std::nothrow) buffer(bytes, k, address));
+    if (out == nullptr) destroy_for_want_of_memory(kind_of(k), address);
     return {};
 }
 
@@ -150,6 +163,18 @@ status record_event(stream_target target, event& e) noexcept {
     return {api().event_record(e.raw(), target.handle), "cuEventRecord"};
 }
 
+status record_new_event(stream_target target, std::unique_ptr<event>& out) {
+    const work_scope scope(target);
+    if (!scope.status().ok()) return scope.status();
+    std::unique_ptr<event> made;
+    if (const status s = event::create(target, made); !s.ok()) return s;
+    if (const int code = api().event_record(made->raw(), target.handle)) {
+        return {code, "cuEventRecord"};
+    }
+    out = std::move(made);
+    return {};
+}
+
 status wait_event(stream_target target, event& e) noexcept {
     const work_scope scope(target);
     if (!scope.status().ok()) return scope.status();
@@ -159,14 +184,7 @@ status wait_event(stream_target target, event& e) noexcept {
 
 status wait_stream(stream_target target, stream_target other) {
     std::unique_ptr<event> marker;
-    {
-        const work_scope scope(other);
-        if (!scope.status().ok()) return scope.status();
-        if (const status s = event::create(other, marker); !s.ok()) return s;
-        if (const int code = api().event_record(marker->raw(), other.handle)) {
-            return {code, "cuEventRecord"};
-        }
-    }
+    if (const status s = record_new_event(other, marker); !s.ok()) return s;
     return wait_event(target, *marker);
 }
 

@@ -6,7 +6,7 @@
 //
 // Any thread may call any function of an object at any time, `close` included: a call in progress
 // ends first. Every function but the accessors enters the driver: call without the GIL and without
-// locks. Failed calls leave nothing behind.
+// locks. Failed calls leave nothing behind; those that make an object throw std::bad_alloc too.
 #pragma once
 
 #include <cstddef>
@@ -102,9 +102,19 @@ class buffer {
     kind kind_;
 };
 
+// Calls f(target) for work on a stream: a stream of ours, which cannot be destroyed meanwhile, or
+// if `own` is null the target that its carrier names. `role`: how a refusal names a closed stream.
+template <class F>
+status on_stream(stream* own, const stream_target& named, F&& f, const char* role = "stream") {
+    if (own == nullptr) return f(named);
+    const handle::use use(own->guard());
+    return use ? f(own->target()) : refuse_closed(role);
+}
+
 // Work on a stream, named by what its carrier tells. The stream may capture.
 status sync_stream(stream_target target) noexcept;
 status record_event(stream_target target, event& e) noexcept;
+status record_new_event(stream_target target, std::unique_ptr<event>& out);
 status wait_event(stream_target target, event& e) noexcept;
 status wait_stream(stream_target target, stream_target other);
 status copy(stream_target target, buffer& destination, buffer& source) noexcept;

@@ -27,8 +27,12 @@ std::array<std::atomic<void (*)()>, 8> handlers{};
 std::atomic<unsigned> handler_count{0};
 
 void mark_child() noexcept {
-    // A driver that was not initialised before the fork can be in the child.
-    if (driver_library::is_loaded()) detail::condition.fetch_or(detail::forked_bit);
+    // A driver that nobody had begun to initialise before the fork can be in the child.
+    if (driver_library::is_loaded() || driver_library::is_loading()) {
+        detail::condition.fetch_or(detail::forked_bit);
+        // A fork made inside a host function returns to the driver's thread, which may go on.
+        gate().close();
+    }
     // A fork made inside a host function leaves the child on a thread that is none any more.
     detail::host_function_depth = 0;
     for (auto& handler : handlers) {
@@ -75,6 +79,7 @@ void set_exiting() noexcept {
 }
 
 status enter_driver() {
+    if (forked()) return refuse(misuse::forked);
     if (detail::has(detail::not_loaded)) {
         register_fork_handler();
         driver_library::load();

@@ -2,8 +2,9 @@
 // What the process as a whole is doing: inside a host function, forked, exiting.
 //
 // A child forked after the driver was initialised is marked by a pthread_atfork handler that runs
-// in the child before anything else; from then on no call of the library enters the driver there. A
-// child forked before works like any process.
+// in the child before anything else; from then on no call of the library enters the driver there,
+// and no host function begins. One forked while another thread initialises the driver is marked
+// too. A child forked before works like any process.
 #pragma once
 
 #include <atomic>
@@ -53,7 +54,7 @@ inline bool in_host_function() noexcept {
     return detail::host_function_depth != 0;
 }
 
-// True in the child of a fork whose parent had initialised the driver.
+// True in the child of a fork whose parent had initialised the driver or had begun to.
 inline bool forked() noexcept {
     return detail::has(detail::forked_bit);
 }

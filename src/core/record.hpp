@@ -98,10 +98,7 @@ struct alignas(128) record {
     static state state_of(std::uint64_t word) noexcept { return static_cast<state>(word & 0xff); }
     static std::uint64_t generation_of(std::uint64_t word) noexcept { return word >> state_bits; }
 
-    token make_token(std::uint64_t generation) const noexcept {
-        return generation << index_bits | index;
-    }
-    // The same from the word of a free record, whose low byte is zero.
+    // What the driver is handed, from the word of the free record, whose low byte is zero.
     token token_from(std::uint64_t free_word) const noexcept {
         return free_word << (index_bits - state_bits) | index;
     }

@@ -14,7 +14,7 @@ struct misuse_text {
 };
 
 constexpr misuse_text misuse_texts[] = {
-    {misuse::closed, "HOSTLAUNCH_ERROR_CLOSED", "it is closed"},
+    {misuse::closed, "HOSTLAUNCH_ERROR_CLOSED", " is closed"},
     {misuse::capturing, "HOSTLAUNCH_ERROR_CAPTURING",
      "the stream is capturing a graph, or a capture in progress forbids its use; the capture is "
      "left "
@@ -27,7 +27,7 @@ constexpr misuse_text misuse_texts[] = {
      "survive a fork. Start the process with the 'spawn' or 'forkserver' method, or fork before "
      "the first use of CUDA"},
     {misuse::exiting, "HOSTLAUNCH_ERROR_EXITING",
-     "the interpreter is exiting: no further host functions are accepted"},
+     "the process or interpreter is exiting: no further host functions are accepted"},
     {misuse::no_context, "HOSTLAUNCH_ERROR_NO_CONTEXT",
      "a default stream means the current context, and this thread has none. Make a device current "
      "first (for example cuda.core Device(0).set_current(), torch.cuda.set_device(0) or "
@@ -63,7 +63,8 @@ std::string status_name(int code) {
 error to_error(status s, const std::string& attempted) {
     if (s.code < 0) {
         const misuse_text& entry = find(s.code);
-        return {s.code, entry.name, attempted + ": " + entry.text};
+        const std::string object = s.call != nullptr ? std::string("the ") + s.call : std::string();
+        return {s.code, entry.name, attempted + ": " + object + entry.text};
     }
     const std::string name = driver_library::error_name(s.code);
     const std::string text = driver_library::error_text(s.code);

@@ -9,7 +9,8 @@
 
 namespace hostlaunch::core {
 
-// code: 0, a CUresult, or a negative `misuse`. call: the driver entry that returned it, or null.
+// code: 0, a CUresult, or a negative `misuse`. call: the driver entry that returned it, or null;
+// for misuse::closed the object that is closed.
 struct [[nodiscard]] status {
     int code = 0;
     const char* call = nullptr;
@@ -19,6 +20,11 @@ struct [[nodiscard]] status {
 
 inline status refuse(misuse m) noexcept {
     return {static_cast<int>(m), nullptr};
+}
+
+// misuse::closed of an object as the caller knows it: "stream", "source buffer".
+inline status refuse_closed(const char* object) noexcept {
+    return {static_cast<int>(misuse::closed), object};
 }
 
 // "CUDA_ERROR_..." or "HOSTLAUNCH_ERROR_...".

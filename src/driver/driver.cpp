@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 
 #include "driver/load.hpp"
@@ -12,18 +13,23 @@
 namespace hostlaunch::driver_library {
 namespace {
 
-// Never destroyed: driver threads may look at it while the process exits.
 struct choice {
-    std::once_flag once;
     library lib;
     attempt how;
-    std::atomic<const library*> ready{nullptr};  // release in choose(), acquire in the readers
 };
 
-choice& the_choice() {
-    static choice& c = *new choice;
-    return c;
-}
+std::once_flag once;
+// Never destroyed: driver threads may look at it while the process exits. Release in make_choice,
+// acquire in the_choice.
+constinit std::atomic<const choice*> made{nullptr};
+
+class loading_scope {
+  public:
+    loading_scope() noexcept { detail::loading.fetch_add(1); }
+    ~loading_scope() { detail::loading.fetch_sub(1); }
+    loading_scope(const loading_scope&) = delete;
+    loading_scope& operator=(const loading_scope&) = delete;
+};
 
 attempt choose_auto(library& lib) {
     attempt cuda = open_library("libcuda.so.1", lib);
@@ -57,18 +63,30 @@ void choose(choice& c) {
         c.how.reason = "HOSTLAUNCH_DRIVER is '" + wanted +
                        "'; it must be auto, cuda, embedded, or a path that contains a '/'";
     }
-    if (c.how.how == attempt::outcome::ready) {
-        detail::in_use.store(&c.lib.fn, std::memory_order_release);
-        c.ready.store(&c.lib, std::memory_order_release);
+}
+
+void make_choice() {
+    auto c = std::make_unique<choice>();
+    choose(*c);
+    const choice& latched = *c.release();
+    // In this order: whoever finds the driver loaded finds the choice too.
+    made.store(&latched, std::memory_order_release);
+    if (latched.how.how == attempt::outcome::ready) {
+        detail::in_use.store(&latched.lib.fn, std::memory_order_release);
     }
+}
+
+const choice& the_choice() {
+    if (const choice* c = made.load(std::memory_order_acquire)) return *c;
+    const loading_scope loading;  // first: a fork finds it set whenever the flag is in use
+    std::call_once(once, &make_choice);
+    return *made.load(std::memory_order_acquire);
 }
 
 }  // namespace
 
 const library& load() {
-    choice& c = the_choice();
-    if (const library* lib = c.ready.load(std::memory_order_acquire)) return *lib;
-    std::call_once(c.once, [&c] { choose(c); });
+    const choice& c = the_choice();
     if (c.how.how != attempt::outcome::ready) {
         const std::string name = c.how.code > 0
                                      ? error_name(c.how.code)

@@ -53,11 +53,19 @@ const library& load();
 namespace detail {
 // Set once, when `load` has succeeded. Release there, acquire here.
 inline constinit std::atomic<const table*> in_use{nullptr};
+// How many threads are inside a `load` that has not come to an outcome.
+inline constinit std::atomic<unsigned> loading{0};
 }  // namespace detail
 
 // True once `load` has succeeded: the driver is initialised in this process.
 inline bool is_loaded() noexcept {
     return detail::in_use.load(std::memory_order_acquire) != nullptr;
+}
+
+// True while the first `load` is in progress. A child forked then must not call `load`: the thread
+// that it would wait for is not there, and what that thread began cannot be begun again.
+inline bool is_loading() noexcept {
+    return detail::loading.load() != 0;
 }
 
 // The functions of the loaded driver. requires: is_loaded().

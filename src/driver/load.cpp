@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <locale.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -78,6 +79,19 @@ attempt stub_library(const std::string& path) {
                        "is found");
 }
 
+// What the loader said last, in English whatever the locale, so that it can be told apart.
+std::string loader_text() {
+    const locale_t english = newlocale(LC_ALL_MASK, "C", nullptr);
+    const locale_t former = english != nullptr ? uselocale(english) : nullptr;
+    const char* text = dlerror();
+    std::string said = text != nullptr ? text : "dlopen failed";
+    if (english != nullptr) {
+        uselocale(former);
+        freelocale(english);
+    }
+    return said;
+}
+
 attempt initialise(library& out) {
     const result code = out.fn.init(0);
     if (code == abi::error_stub_library) return stub_library(out.path);
@@ -109,8 +123,7 @@ attempt open_library(const std::string& name, library& out) {
     // RTLD_NODELETE: driver threads outlive every owner of a handle.
     void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr) {
-        const char* text = dlerror();
-        const std::string why = text != nullptr ? text : "dlopen failed";
+        const std::string why = loader_text();
         // The loader names the file that it could not find: ours, or one that ours needs.
         if (why.starts_with(name + ": cannot open shared object file: No such file")) {
             return {attempt::outcome::absent, static_cast<int>(misuse::driver_unavailable),

@@ -18,9 +18,9 @@ void enqueue_copy(core::buffer& destination, core::buffer& source, stream_ref st
                                     std::to_string(source.size()) + " bytes into " +
                                     std::to_string(destination.size()));
     }
-    use_object(destination, attempted, [&](core::buffer& to) {
+    use_object(destination, "destination buffer", attempted, [&](core::buffer& to) {
         const core::handle::use use(source.guard());
-        if (!use) return core::refuse(misuse::closed);
+        if (!use) return core::refuse_closed("source buffer");
         return on_stream(stream, [&](const core::stream_target& target) {
             return core::copy(target, to, source);
         });
@@ -66,7 +66,7 @@ void buffer::copy_from(buffer& source, stream_ref stream) {
 }
 
 void buffer::fill(std::byte value, stream_ref stream) {
-    use_object(*impl_, "buffer::fill", [&](core::buffer& to) {
+    use_object(*impl_, "buffer", "buffer::fill", [&](core::buffer& to) {
         return on_stream(stream, [&](const core::stream_target& target) {
             return core::fill(target, to, std::to_integer<unsigned char>(value));
         });

@@ -63,7 +63,7 @@ graph_builder::graph_builder(std::unique_ptr<core::graph_builder> made) noexcept
 graph_builder::graph_builder(const stream& of) {
     core::stream* owner = stream_ref(of).owner();
     call_core("graph_builder()", [&]() -> core::status {
-        if (owner == nullptr) return core::refuse(misuse::closed);
+        if (owner == nullptr) return core::refuse_closed("stream");
         return core::graph_builder::create(owner->shared_from_this(), impl_);
     });
 }

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 #include "core/gate.hpp"
@@ -12,6 +11,7 @@
 #include "core/outcomes.hpp"
 #include "core/pool.hpp"
 #include "core/process.hpp"
+#include "core/user_data.hpp"
 #include "surface/border.hpp"
 #include "surface/run.hpp"
 
@@ -44,16 +44,6 @@ void destroy_copy(void* storage) noexcept {
 }
 
 constexpr detail::closure_operations copy_operations{nullptr, &destroy_copy};
-
-void* copy_of(std::span<const std::byte> bytes) {
-    if (bytes.empty()) return nullptr;
-    constexpr std::size_t alignment = 64;
-    const std::size_t room = (bytes.size() + alignment - 1) / alignment * alignment;
-    void* copy = std::aligned_alloc(alignment, room);
-    if (copy == nullptr) throw std::bad_alloc();
-    std::memcpy(copy, bytes.data(), bytes.size());
-    return copy;
-}
 
 core::status launch_bare(stream_ref stream, abi::host_fn fn, void* user_data) {
     return on_stream(stream, [&](core::stream_target target) {
@@ -121,7 +111,7 @@ void give_back(core::record* r) noexcept {
 // Apart, so that neither way saves registers for the other.
 [[gnu::noinline]] static void launch_foreign(core::record& r, stream_ref stream) {
     if (stream.is_empty()) [[unlikely]]
-        give_up(r, core::refuse(misuse::closed));
+        give_up(r, core::refuse_closed("stream"));
     if (!core::ordinary_course()) [[unlikely]]
         enter_slowly(r);
     const core::status s = core::launch_gated(raw(stream), nullptr, r, &hostlaunch_call);
@@ -136,7 +126,7 @@ void launch(core::record* r, stream_ref stream, const closure_operations& operat
     if (!core::ordinary_course()) [[unlikely]]
         enter_slowly(*r);
     if (!owner->guard().enter()) [[unlikely]]
-        give_up(*r, core::refuse(misuse::closed));
+        give_up(*r, core::refuse_closed("stream"));
     const core::status s = core::launch_gated_on(*owner, *r, &hostlaunch_call);
     if (!s.ok()) [[unlikely]]
         leave_and_give_up(*owner, *r, s);
@@ -163,7 +153,8 @@ void host_launch(stream_ref stream, void (*fn)(void*), void* user_data) {
 
 void host_launch(stream_ref stream, void (*fn)(void*), std::span<const std::byte> user_data) {
     require_launches(attempted);
-    void* copy = copy_of(user_data);
+    void* copy = core::copy_user_data(user_data);
+    if (copy == nullptr && !user_data.empty()) throw std::bad_alloc();
     record* r = core::record_pool::instance().acquire();
     if (r == nullptr) {
         std::free(copy);

@@ -42,46 +42,46 @@ CUstream_st* stream::handle() const noexcept {
 
 int stream::device_id() const {
     int device = 0;
-    use_object(*impl_, "stream::device_id", [&](core::stream& s) { return s.device(&device); });
+    use_object(*impl_, "stream", "stream::device_id",
+               [&](core::stream& s) { return s.device(&device); });
     return device;
 }
 
 void stream::sync() {
-    use_object(*impl_, "stream::sync", [](core::stream& s) {
+    use_object(*impl_, "stream", "stream::sync", [](core::stream& s) {
         return core::as_is::settle_after(core::sync_stream(s.target()));
     });
 }
 
 event stream::record() {
     std::unique_ptr<core::event> made;
-    use_object(*impl_, "stream::record", [&](core::stream& s) -> core::status {
-        core::stream_target target = s.target();
-        if (const core::status found = core::find_context(target); !found.ok()) return found;
-        if (const core::status c = core::event::create(target, made); !c.ok()) return c;
-        return core::record_event(target, *made);
-    });
+    use_object(*impl_, "stream", "stream::record",
+               [&](core::stream& s) { return core::record_new_event(s.target(), made); });
     return event(std::move(made));
 }
 
 void stream::record(event& again) {
-    use_object(*impl_, "stream::record", [&](core::stream& s) {
+    use_object(*impl_, "stream", "stream::record", [&](core::stream& s) {
         const core::handle::use use(again.impl_->guard());
-        return use ? core::record_event(s.target(), *again.impl_) : core::refuse(misuse::closed);
+        return use ? core::record_event(s.target(), *again.impl_) : core::refuse_closed("event");
     });
 }
 
 void stream::wait(const event& e) {
-    use_object(*impl_, "stream::wait", [&](core::stream& s) {
+    use_object(*impl_, "stream", "stream::wait", [&](core::stream& s) {
         const core::handle::use use(e.impl_->guard());
-        return use ? core::wait_event(s.target(), *e.impl_) : core::refuse(misuse::closed);
+        return use ? core::wait_event(s.target(), *e.impl_) : core::refuse_closed("event");
     });
 }
 
 void stream::wait(stream_ref other) {
-    use_object(*impl_, "stream::wait", [&](core::stream& s) {
-        return on_stream(other, [&](const core::stream_target& target) {
-            return core::wait_stream(s.target(), target);
-        });
+    use_object(*impl_, "stream", "stream::wait", [&](core::stream& s) {
+        return on_stream(
+            other,
+            [&](const core::stream_target& target) {
+                return core::wait_stream(s.target(), target);
+            },
+            "other stream");
     });
 }
 
@@ -106,13 +106,13 @@ CUevent_st* event::handle() const noexcept {
 }
 
 void event::sync() {
-    use_object(*impl_, "event::sync",
+    use_object(*impl_, "event", "event::sync",
                [](core::event& e) { return core::as_is::settle_after(e.sync()); });
 }
 
 bool event::is_done() const {
     bool done = false;
-    use_object(*impl_, "event::is_done", [&](core::event& e) { return e.query(&done); });
+    use_object(*impl_, "event", "event::is_done", [&](core::event& e) { return e.query(&done); });
     return done;
 }
 

@@ -55,16 +55,6 @@ TEST(closable, a_refused_use_is_not_counted) {
     EXPECT_TRUE(c.leave());
 }
 
-TEST(closable, reset_forgets_uses_and_closing) {
-    closable c;
-    ASSERT_TRUE(c.enter());
-    EXPECT_FALSE(c.close());
-    c.reset();
-    EXPECT_FALSE(c.is_closed());
-    EXPECT_EQ(c.uses(), 0u);
-    EXPECT_TRUE(c.enter());
-}
-
 // Each user writes its own word of what is guarded; the last one out reads all of them. No word is
 // atomic: what makes them visible is the closable alone.
 TEST(closable, exactly_one_of_many_threads_is_last_and_sees_what_the_others_did) {

@@ -90,12 +90,17 @@ inline core::record& make_record(const hostlaunch::detail::closure_operations& o
     return *r;
 }
 
+// What the driver is handed for a launch of the record in its present generation.
+inline core::token token_of(const core::record& r) {
+    return r.token_from(core::record::make_word(r.generation(), core::state::free));
+}
+
 // Puts a record into the state that an accepted launch has, without a driver.
 inline core::token make_pending(core::record& r, core::record_kind kind, abi::context context) {
     r.kind.store(kind);
     r.context.store(context);
     r.word.store(core::record::make_word(r.generation(), core::state::launching));
-    const core::token t = r.make_token(r.generation());
+    const core::token t = token_of(r);
     EXPECT_TRUE(r.move(r.generation(), core::state::launching, core::state::pending));
     return t;
 }

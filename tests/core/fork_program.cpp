@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/driver_fixture.hpp"
+#include "core/gate.hpp"
 #include "core/lasting.hpp"
 #include "core/objects.hpp"
 
@@ -65,6 +66,7 @@ int check_child(stream& s, buffer& b) {
     const int destroyed_before = destroyed;
     if (enter_driver().code != static_cast<int>(misuse::forked)) return fail("entering the driver");
     if (may_block().code != static_cast<int>(misuse::forked)) return fail("blocking");
+    if (gate().enter()) return fail("the gate: a function of the parent's would run");
     const std::uint64_t destroys = hostlaunch_embedded_calls("cuStreamDestroy");
     s.close();
     b.close();

@@ -254,7 +254,7 @@ TEST_F(outcomes, a_launch_in_the_last_chunk_of_the_pool_is_outstanding) {
     EXPECT_TRUE(any_outstanding());
     EXPECT_EQ(outstanding(), 1u);
     taken.pop_back();
-    finish_in_place(*record_pool::instance().claim(last.make_token(last.generation())), state::ran);
+    finish_in_place(*record_pool::instance().claim(test::token_of(last)), state::ran);
     for (record* r : taken)
         record_pool::instance().recycle(*r);
     EXPECT_FALSE(any_outstanding());

@@ -21,8 +21,9 @@ record_pool& pool() {
 }
 
 token begin_launch(record& r) {
+    const std::uint64_t free_word = r.word.load();
     r.word.store(record::make_word(r.generation(), state::launching));
-    return r.make_token(r.generation());
+    return r.token_from(free_word);
 }
 
 // The free list is last in, first out: the record comes back if nobody else takes it.

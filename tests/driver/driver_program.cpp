@@ -2,7 +2,12 @@
 // Loads a driver as the environment says and tells, line by line, what came of it.
 //
 // With the argument `twice` it asks a second time with another setting, with `threads` from many
-// threads at once, with `devices` it tells how many devices can be used.
+// threads at once, with `devices` it tells how many devices can be used, with `fork` a child
+// asks that is made while a thread of its parent is inside the driver's start.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -62,12 +67,39 @@ int tell_devices() {
     return 0;
 }
 
+std::array<int, 2> make_pipe(const char* setting, int end) {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) std::abort();
+    setenv(setting, std::to_string(ends[static_cast<std::size_t>(end)]).c_str(), 1);
+    return ends;
+}
+
+int tell_in_a_child() {
+    const std::array<int, 2> started = make_pipe("FAKE_STARTED", 1);
+    const std::array<int, 2> go = make_pipe("FAKE_GO", 0);
+    char byte = 0;
+    std::thread loads([] { (void)hostlaunch::driver(); });
+    if (read(started[0], &byte, 1) != 1) return 1;
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);  // one that hangs is killed
+        std::exit(tell());
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    std::printf("child %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+    if (write(go[1], &byte, 1) != 1) return 1;
+    loads.join();
+    return tell();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::string how = argc > 1 ? argv[1] : "";
     if (how == "threads") return tell_from_threads();
     if (how == "devices") return tell_devices();
+    if (how == "fork") return tell_in_a_child();
     tell();
     if (how != "twice") return 0;
     setenv("HOSTLAUNCH_DRIVER", "embedded", 1);

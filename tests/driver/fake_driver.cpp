@@ -2,7 +2,10 @@
 // Tiny libraries that pass for a CUDA driver, each broken in the way that FAKE_DRIVER names.
 //
 // Every entry is found and answers SUCCESS, but for what the kinds below change.
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "driver/abi.hpp"
@@ -11,7 +14,7 @@ namespace {
 
 using namespace hostlaunch;
 
-enum kind { stub, no_device, no_devices, broken, old, lacking, working, dependent };
+enum kind { stub, no_device, no_devices, broken, old, lacking, slow, working, dependent };
 
 int answer_success() {
     return abi::success;
@@ -24,6 +27,14 @@ int answer_no_device() {
 }
 int answer_unknown() {
     return abi::error_unknown;
+}
+
+// Says that it has begun, through the pipe of FAKE_STARTED, and waits for a byte from FAKE_GO.
+int answer_slowly() {
+    char byte = 0;
+    const bool went = write(std::atoi(std::getenv("FAKE_STARTED")), &byte, 1) == 1 &&
+                      read(std::atoi(std::getenv("FAKE_GO")), &byte, 1) == 1;
+    return went ? abi::success : abi::error_unknown;
 }
 
 int count_devices(int* count) {
@@ -52,6 +63,8 @@ void* find_init() {
             return address(&answer_no_device);
         case broken:
             return address(&answer_unknown);
+        case slow:
+            return address(&answer_slowly);
         default:
             return address(&answer_success);
     }

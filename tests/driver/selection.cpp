@@ -218,6 +218,15 @@ TEST_F(selection, the_first_calls_of_many_threads_load_one_driver) {
     EXPECT_EQ(line_of(p, "loaded"), "8") << describe(p);
 }
 
+// contract: X2. The thread that it would wait for is not there.
+TEST_F(selection, a_child_forked_during_the_first_load_is_refused_and_exits) {
+    put(FAKE_SLOW);
+    const ended_program p = run("cuda", "fork");
+    EXPECT_EQ(line_of(p, "child"), "0") << describe(p);
+    EXPECT_EQ(line_of(p, "code"), std::to_string(static_cast<int>(misuse::forked))) << describe(p);
+    EXPECT_EQ(line_of(p, "name"), "cuda") << describe(p);  // of the parent, afterwards
+}
+
 // contract: D4
 TEST_F(selection, the_embedded_driver_has_as_many_devices_as_asked_for) {
     for (const char* count : {"1", "3"}) {

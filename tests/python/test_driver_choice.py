@@ -2,10 +2,10 @@
 """Which driver is used, and what is said about it; each case in a process of its own."""
 
 import os
+import struct
 
 import pytest
 
-import hostfns
 import hostlaunch
 from child import run_python
 
@@ -19,14 +19,17 @@ print(hostlaunch.driver().name, ran)
 """
 
 
-@pytest.fixture(scope="session")
-def fake_driver(tmp_path_factory):
-    """Build a libcuda.so.1 whose cuInit answers FAKE_CUINIT; its folder."""
-    if hostfns.compiler() is None:
-        pytest.skip("needs a C compiler")
-    folder = tmp_path_factory.mktemp("fakedriver")
-    hostfns.build("fakedriver.c", folder / "libcuda.so.1", "-Wl,-soname,libcuda.so.1")
-    return folder
+def message_catalogue(texts):
+    """Form a catalogue of translations as gettext reads it."""
+    pairs = [(key.encode(), text.encode()) for key, text in sorted(texts.items())]
+    header = struct.pack("<7I", 0x950412DE, 0, len(pairs), 28, 28 + 8 * len(pairs), 0, 0)
+    at = 28 + 16 * len(pairs)
+    tables, strings = b"", b""
+    for side in (0, 1):
+        for pair in pairs:
+            tables += struct.pack("<2I", len(pair[side]), at + len(strings))
+            strings += pair[side] + b"\0"
+    return header + tables + strings
 
 
 def with_fake(folder, code, **more):
@@ -71,6 +74,48 @@ def test_falling_back_to_the_embedded_driver_is_said_once(fake_driver, setting):
     assert result.stdout == "embedded [1]\n" * 2
     assert result.stderr.count("EmbeddedDriverWarning") == 1
     assert "HOSTLAUNCH_DRIVER" in result.stderr
+
+
+def test_a_missing_library_is_recognised_under_a_translated_locale(tmp_path):
+    """contract: D2. What the loader says is translated, as for many users."""
+    catalogue = tmp_path / "xx" / "LC_MESSAGES" / "libc.mo"
+    catalogue.parent.mkdir(parents=True)
+    catalogue.write_bytes(
+        message_catalogue(
+            {
+                "": "Content-Type: text/plain; charset=UTF-8\n",
+                "cannot open shared object file": "kann nicht geöffnet werden",
+                "No such file or directory": "Nicht gefunden",
+            }
+        )
+    )
+    result = run_python(
+        f"""
+import ctypes, locale
+locale.setlocale(locale.LC_ALL, "")
+locale.bindtextdomain("libc", {str(tmp_path)!r})
+try:
+    ctypes.CDLL("/none.so")
+except OSError as error:
+    print("translated" if "kann nicht" in str(error) else error)
+import hostlaunch
+try:
+    hostlaunch.driver()
+except RuntimeError as error:
+    print(error)
+try:
+    ctypes.CDLL("/none.so")
+except OSError as error:
+    print("translated" if "kann nicht" in str(error) else error)
+""",
+        env={"HOSTLAUNCH_DRIVER": "/none.so", "LC_ALL": "C.UTF-8", "LANGUAGE": "xx"},
+    )
+    if result.lines[0] != "translated":
+        pytest.skip(f"the loader's messages cannot be translated: {result.lines[0]}")
+    assert result.lines[1:] == [
+        "no usable CUDA driver: there is no library /none.so",
+        "translated",
+    ]
 
 
 def test_the_fallback_can_be_made_an_error(fake_driver):

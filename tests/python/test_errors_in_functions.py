@@ -5,6 +5,7 @@ import contextvars
 import ctypes
 import sys
 import threading
+import time
 from contextlib import closing
 
 import pytest
@@ -288,3 +289,50 @@ def test_functions_share_a_thread_on_which_another_library_keeps_its_state(
     host_launch(stream, hostfns.identify)
     waiting.sync(stream)
     assert hostfns.library.hf_attached() == 0
+
+
+class Late(Exception):
+    """Raised in another thread."""
+
+
+def raise_in(thread, what):
+    """Let Python raise `what` in another thread."""
+    raised = ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), ctypes.py_object(what)
+    )
+    assert raised == 1
+
+
+def test_an_exception_that_comes_too_late_for_one_function_does_not_hit_the_next(
+    stream, unraisable
+):
+    """contract: E2."""
+    threads, ran = [], []
+    host_launch(stream, lambda: threads.append(threading.get_ident()))
+    waiting.sync(stream)
+    raise_in(threads[0], Late)
+
+    def next_one():
+        for number in range(1000):
+            ran.append(number)
+
+    host_launch(stream, next_one)
+    waiting.sync(stream)
+    assert len(ran) == 1000
+    assert unraisable.types == []
+
+
+def test_an_exception_that_comes_in_time_is_raised_in_the_function(stream, unraisable):
+    """contract: E1."""
+    threads = []
+
+    def body():
+        threads.append(threading.get_ident())
+        while True:
+            time.sleep(0.001)
+
+    host_launch(stream, body)
+    waiting.wait_until(lambda: threads)
+    raise_in(threads[0], Late)
+    waiting.sync(stream)
+    assert unraisable.types == [Late]

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What host_launch takes as a function, and what it says about the rest."""
 
+import asyncio
 import ctypes
 import functools
+import inspect
 import threading
+import types
+import unittest.mock
 
 import pytest
 
@@ -105,10 +109,126 @@ class AsyncMethod:
         """Never run."""
 
 
-@pytest.mark.parametrize("fn", [coroutine_function, AsyncMethod().method])
+class AsyncCallable:
+    """An object that is called asynchronously."""
+
+    async def __call__(self):
+        """Never run."""
+
+
+class AsyncByClass:
+    """The same, bound to the class."""
+
+    @classmethod
+    async def __call__(cls):
+        """Never run."""
+
+
+class AsyncByObject:
+    """An object that hands its call to another."""
+
+    __call__ = AsyncCallable()
+
+
+def marked():
+    """A plain function that is marked as one whose result must be awaited."""
+
+
+if hasattr(inspect, "markcoroutinefunction"):
+    inspect.markcoroutinefunction(marked)
+else:
+    marked._is_coroutine = asyncio.coroutines._is_coroutine
+
+
+@types.coroutine
+def old_style():
+    """Never run."""
+    yield
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        coroutine_function,
+        AsyncMethod().method,
+        AsyncCallable(),
+        AsyncByClass(),
+        AsyncByObject(),
+        AsyncCallable().__call__,
+        functools.partial(AsyncCallable()),
+        functools.partial(functools.partial(coroutine_function)),
+        unittest.mock.AsyncMock(),
+        unittest.mock.create_autospec(coroutine_function),
+        marked,
+        old_style,
+    ],
+)
 def test_a_coroutine_function_is_refused(stream, fn):
     """contract: F3."""
     assert "coroutine" in refused(TypeError, stream, fn)
+
+
+def generator_function():
+    """Never run."""
+    yield
+
+
+async def async_generator_function():
+    """Never run."""
+    yield
+
+
+class GeneratorCallable:
+    """An object whose call makes a generator."""
+
+    def __call__(self):
+        """Never run."""
+        yield
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        generator_function,
+        functools.partial(generator_function),
+        GeneratorCallable(),
+        GeneratorCallable().__call__,
+    ],
+)
+def test_a_generator_function_is_refused(stream, fn):
+    """contract: F3. A call of it would run nothing."""
+    assert "must not be a generator function" in refused(TypeError, stream, fn)
+
+
+def test_an_asynchronous_generator_function_is_refused(stream):
+    """contract: F3."""
+    assert "async generator function" in refused(TypeError, stream, async_generator_function)
+
+
+class Proxy:
+    """An object that has every attribute, or fails for each."""
+
+    def __init__(self, answer, ran):
+        self.answer, self.ran = answer, ran
+
+    def __getattr__(self, name):
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+    def __call__(self):
+        self.ran.append(1)
+
+
+def test_objects_with_attributes_of_their_own_are_taken_for_what_they_are(stream):
+    """contract: F1."""
+    ran = []
+    mock = unittest.mock.MagicMock()
+    for fn in (Proxy(2**80, ran), Proxy("text", ran), Proxy(ValueError("mine"), ran), mock):
+        host_launch(stream, fn)
+    waiting.sync(stream)
+    assert ran == [1, 1, 1]
+    mock.assert_called_once_with()
 
 
 def test_a_thunk_gets_its_pointer(stream):

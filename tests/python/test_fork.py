@@ -243,6 +243,76 @@ assert statuses == [0], statuses
 """)
 
 
+def test_a_fork_from_inside_a_function_may_return_through_the_callback():
+    """contract: X2. The driver's thread goes on in the child and calls nothing of the parent's."""
+    run("""
+stream = hostlaunch.Stream(0)
+deaths, runs, statuses = [], [], []
+gate = waiting.Gate()
+
+def end_child():
+    deadline = time.monotonic() + 0.5
+    while time.monotonic() < deadline:
+        time.sleep(0.01)
+        refused(lambda: host_launch(stream, int))
+    os._exit(0 if runs == deaths == [] else 3)
+
+class Fork(Probe):
+    def __call__(self):
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+            threading.Thread(target=end_child, daemon=True).start()
+            return [self]
+        statuses.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+gate.hold(stream)
+host_launch(stream, Fork(deaths))
+for _ in range(20):
+    host_launch(stream, Probe(deaths, runs))
+gate.open()
+waiting.sync(stream)
+assert statuses == [0], statuses
+waiting.wait_until(lambda: len(deaths) == 21)
+assert len(runs) == 20
+""")
+
+
+def test_a_fork_while_another_thread_loads_the_driver_is_refused_in_the_child(fake_driver):
+    """contract: X2. The thread that would end the loading is not there."""
+    started, go = "r_started, w_started = os.pipe()", "r_go, w_go = os.pipe()"
+    run(
+        f"""
+{started}; {go}
+os.environ.update(FAKE_STARTED=str(w_started), FAKE_GO=str(r_go))
+failures = []
+
+def load():
+    try:
+        hostlaunch.driver()
+    except hostlaunch.CUDAError as error:
+        failures.append(error.code)
+
+loads = threading.Thread(target=load)
+loads.start()
+assert os.read(r_started, 1)
+
+def child():
+    for call in (hostlaunch.driver, hostlaunch.Stream, lambda: hostlaunch.Buffer(64),
+                 lambda: host_launch(hostlaunch.Stream.from_handle(0), int)):
+        refused(call)
+    hostlaunch.Stream.from_handle(0).close()
+
+check(in_child(child))
+os.write(w_go, b"x")
+loads.join()
+assert failures == [999], failures
+check(in_child(lambda: load() or failures.remove(999)))  # a failure is told in a child as well
+""",
+        env={"HOSTLAUNCH_DRIVER": f"{fake_driver}/libcuda.so.1", "FAKE_CUINIT": "999"},
+    )
+
+
 def test_multiprocessing_with_fork_reports_the_refusal():
     """contract: X2."""
     run("""

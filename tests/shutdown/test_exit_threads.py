@@ -67,6 +67,48 @@ time.sleep(random.random() * 0.04)
         )
 
 
+FOREIGN = """
+random.seed({seed})
+
+class Foreign:
+    # A stream of another library, written in Python.
+    def __init__(self):
+        self.own = hostlaunch.Stream(0)
+
+    def __cuda_stream__(self):
+        sum(range(random.randrange(50)))
+        return (0, self.own.handle)
+
+    @property
+    def is_closed(self):
+        sum(range(random.randrange(50)))
+        return False
+
+def launch():
+    mine = Foreign()
+    try:
+        while True:
+            host_launch(mine, int)
+            if random.random() < 0.02:
+                mine.own.sync()
+    except RuntimeError as error:
+        assert "exit" in str(error), error
+
+for _ in range(4):
+    threading.Thread(target=launch, daemon=True).start()
+sys.setswitchinterval({interval})
+time.sleep(random.random() * 0.04)
+sys.exit(4)
+"""
+
+
+@pytest.mark.parametrize("interval", ["1e-6", "0.005"])
+def test_daemon_threads_may_launch_on_streams_of_python_classes(interval):
+    """contract: X1, S3, G2. The exit may come inside the methods of the stream."""
+    for _ in range(repeats(5)):
+        run_exit(FOREIGN.format(seed=seed(), interval=interval), returncode=4, timeout_setting=2)
+
+
 def test_fast_functions_run_at_the_very_moment_of_exit():
     """contract: X1."""
     for _ in range(repeats(10)):

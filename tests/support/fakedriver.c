@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver library that cannot be used: cuInit answers what FAKE_CUINIT says.
+// A driver library that cannot be used: cuInit answers what FAKE_CUINIT says. With the descriptors
+// FAKE_STARTED and FAKE_GO it writes to one and reads from the other before.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -10,7 +12,14 @@ extern "C" {
 
 int cuInit(unsigned flags) {
     const char* wanted = getenv("FAKE_CUINIT");
+    const char* started = getenv("FAKE_STARTED");
+    char byte = 0;
     (void)flags;
+    if (started != NULL) { /* say so, and wait for a byte */
+        if (write(atoi(started), &byte, 1) != 1 || read(atoi(getenv("FAKE_GO")), &byte, 1) != 1) {
+            return 999;
+        }
+    }
     return wanted != NULL ? atoi(wanted) : 999;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocations of the library per launch: none in steady state. Counts every operator new of the
-// process, on all threads, but those of the driver's own code, and lets chosen ones fail.
+// Allocations of the library: none per launch in steady state, and nothing is left if one fails.
+// Counts every operator new of the process, on all threads, but those of the driver's own code.
 #include "surface/allocations.hpp"
 
 #include <gtest/gtest.h>
@@ -36,10 +36,10 @@ int find_driver(dl_phdr_info* info, std::size_t, void*) {
 
 void* allocate(std::size_t size, std::size_t alignment, void* caller) {
     const auto from = reinterpret_cast<std::uintptr_t>(caller);
-    const bool drivers = from >= driver_begin && from < driver_end;
-    if (counting && !drivers) ++allocations;
+    const bool counts = from < driver_begin || from >= driver_end;
+    if (counting && counts) ++allocations;
     int& until_failure = hostlaunch::test::allocations_until_failure;
-    if (until_failure > 0 && !drivers && --until_failure == 0) throw std::bad_alloc();
+    if (counts && until_failure != 0 && --until_failure == 0) throw std::bad_alloc();
     void* memory = std::aligned_alloc(alignment, (size + alignment) / alignment * alignment);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
@@ -94,9 +94,31 @@ class allocating : public on_a_stream {
             ASSERT_TRUE(eventually(nothing_outstanding));
         }
     }
+    void SetUp() override {
+        on_a_stream::SetUp();
+        find_driver_code();
+    }
+    // Lets each allocation of make() fail in turn; what it makes must not stay in the driver.
+    template <class Make>
+    void fail_each(Make&& make) {
+        make();
+        const auto alive = std::pair(live(), hostlaunch_embedded_live("events"));
+        for (int nth = 1;; ++nth) {
+            SCOPED_TRACE("allocation " + std::to_string(nth));
+            allocations_until_failure = nth;
+            try {
+                make();
+                EXPECT_GT(nth, 1);
+                allocations_until_failure = 0;
+                return;
+            } catch (const std::bad_alloc&) {
+                EXPECT_EQ(allocations_until_failure, 0);
+            }
+            EXPECT_EQ(std::pair(live(), hostlaunch_embedded_live("events")), alive);
+        }
+    }
     template <class Launch>
     int count(Launch&& launch) {
-        find_driver_code();
         fate f;  // its end shows that the library's thread has begun, which allocates once
         host_launch(*s_, watched(f));
         EXPECT_TRUE(eventually([&f] { return f.destroyed == 1; }));
@@ -159,6 +181,24 @@ TEST_F(allocating, launches_by_handle_as_is_and_borrowed_do_not) {
 TEST_F(allocating, a_big_callable_takes_one) {
     const std::array<char, 100> big{};
     EXPECT_EQ(count([&] { host_launch(*s_, [big] { (void)big; }); }), 5000);
+}
+
+// contract: section 2
+TEST_F(allocating, objects_that_find_no_memory_leave_nothing_in_the_driver) {
+    stream other;
+    fail_each([] { stream s; });
+    fail_each([&] { (void)s_->record(); });
+    fail_each([&] { s_->wait(other); });
+    fail_each([] { buffer b(16); });
+    fail_each([] { buffer b(16, buffer_kind::pinned); });
+    fail_each([] {
+        stream s;
+        graph_builder b(s);
+    });
+    graph_builder building(other);
+    building.begin_building();
+    fail_each([&] { graph_builder::attach(other); });
+    building.end_building();
 }
 
 }  // namespace

@@ -80,6 +80,53 @@ TEST_F(objects, a_closed_stream_refuses_every_call_and_closes_again) {
     expect_misuse(misuse::closed, [&] { a.fill(std::byte{0}, *s_); });
 }
 
+template <class F>
+std::string text_thrown_by(F&& f) {
+    try {
+        f();
+    } catch (const error& e) {
+        return e.what();
+    }
+    return "nothing";
+}
+
+// contract: S6
+TEST_F(objects, a_refusal_names_what_is_closed) {
+    event e = s_->record();
+    event open = s_->record();
+    buffer a(16);
+    buffer b(16);
+    stream other;
+    graph_builder builder(other);
+    builder.begin_building();
+    graph_builder unused(other);
+    graph g = builder.end_building().complete();
+    e.close();
+    b.close();
+    unused.close();
+    g.close();
+    EXPECT_EQ(text_thrown_by([&] { s_->wait(e); }), "stream::wait: the event is closed");
+    EXPECT_EQ(text_thrown_by([&] { e.sync(); }), "event::sync: the event is closed");
+    EXPECT_EQ(text_thrown_by([&] { b.fill(std::byte{0}, *s_); }),
+              "buffer::fill: the buffer is closed");
+    EXPECT_EQ(text_thrown_by([&] { a.copy_to(b, *s_); }),
+              "buffer::copy_to: the destination buffer is closed");
+    EXPECT_EQ(text_thrown_by([&] { a.copy_from(b, *s_); }),
+              "buffer::copy_from: the source buffer is closed");
+    EXPECT_EQ(text_thrown_by([&] { unused.begin_building(); }),
+              "graph_builder::begin_building: the builder is closed");
+    EXPECT_EQ(text_thrown_by([&] { g.launch(*s_); }), "graph::launch: the graph is closed");
+    s_->close();
+    EXPECT_EQ(text_thrown_by([&] { s_->wait(open); }), "stream::wait: the stream is closed");
+    EXPECT_EQ(text_thrown_by([&] { other.wait(*s_); }), "stream::wait: the other stream is closed");
+    EXPECT_EQ(text_thrown_by([&] { a.fill(std::byte{0}, *s_); }),
+              "buffer::fill: the stream is closed");
+    EXPECT_EQ(text_thrown_by([&] { graph_builder again(*s_); }),
+              "graph_builder(): the stream is closed");
+    EXPECT_EQ(text_thrown_by([&] { host_launch(*s_, [] {}); }),
+              "host_launch: the stream is closed");
+}
+
 // contract: S6
 TEST_F(objects, closed_events_and_buffers_refuse_every_call) {
     event e = s_->record();
