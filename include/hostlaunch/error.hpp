@@ -24,7 +24,8 @@ enum class misuse : int {
     already_built = -9,       // the builder has ended: it takes nothing more
     foreign_capture = -10,    // another library began the capture and has to end it
     not_built = -11,          // the builder has no graph yet: building has not ended
-    foreign_node = -12        // the node is not one of this graph
+    foreign_node = -12,       // the node is not one of this graph
+    already_building = -13    // the builder's capture is in progress already
 };
 
 // What went wrong, as the driver or the library names it.

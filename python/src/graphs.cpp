@@ -135,10 +135,12 @@ py_graph complete(py_builder& self) {
 }
 
 bool is_building(py_builder& self) {
-    if (self.core.object->is_closed()) return false;
+    constexpr const char* attempted = "GraphBuilder.is_building";
+    enter(attempted);
     bool building = false;
-    call_core("GraphBuilder.is_building", [&] { return self.core.object->is_building(&building); });
-    return building;
+    const core::status s = without_gil([&] { return self.core.object->is_building(&building); });
+    if (!self.core.object->is_closed()) throw_status(s, attempted);
+    return building && !self.core.object->is_closed();
 }
 
 template <class Object>

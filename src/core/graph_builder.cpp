@@ -144,7 +144,11 @@ status graph_builder::begin_capture(abi::capture_mode mode) {
     if (phase_ == phase::built) return refuse(misuse::already_built);
     capture now;
     if (const status s = read(now); !s.ok()) return s;
-    if (now.status != abi::capture_status::none) return refuse(misuse::capturing);
+    if (now.status != abi::capture_status::none) {
+        capture own;
+        const bool again = phase_ == phase::building && read_own(own).ok();
+        return refuse(again ? misuse::already_building : misuse::capturing);
+    }
     auto begun = std::make_unique<abandoned_capture>(abandoned_capture{target_, 0, owner_});
     std::shared_ptr<graph_source> source = new_source();
 

@@ -33,8 +33,11 @@ constexpr misuse_text misuse_texts[] = {
      "first (for example cuda.core Device(0).set_current(), torch.cuda.set_device(0) or "
      "cupy.cuda.Device(0).use()), or use a created stream"},
     {misuse::not_building, "HOSTLAUNCH_ERROR_NOT_BUILDING",
-     "the builder is not building: no capture of its own is in progress on its stream. Call "
-     "begin_building first, or attach while the other library captures"},
+     "no building is in progress: the stream captures nothing for this builder. Call "
+     "begin_building "
+     "first, or attach while the other library captures"},
+    {misuse::already_building, "HOSTLAUNCH_ERROR_ALREADY_BUILDING",
+     "the builder is building already: its capture is in progress"},
     {misuse::already_built, "HOSTLAUNCH_ERROR_ALREADY_BUILT",
      "the builder has ended building and cannot go on; create another one"},
     {misuse::foreign_capture, "HOSTLAUNCH_ERROR_FOREIGN_CAPTURE",

@@ -131,15 +131,15 @@ def test_daemon_threads_that_launch_graphs_during_exit():
             f"""{BUILD}
 def work():
     mine = hostlaunch.Stream(0)
-    builder = mine.create_graph_builder().begin_building()
-    builder.callback(lambda: [1])
-    graph = builder.end_building().complete()
-    while True:
-        try:
+    try:
+        builder = mine.create_graph_builder().begin_building()
+        builder.callback(lambda: [1])
+        graph = builder.end_building().complete()
+        while True:
             graph.launch(mine)
-        except RuntimeError:
-            return
-        started.set()
+            started.set()
+    except RuntimeError:
+        started.set()  # exit has begun
 for _ in range(3):
     threading.Thread(target=work, daemon=True).start()
 started.wait(20)
