@@ -24,7 +24,7 @@
 // A record that carries a host function of graphs goes another way (graph_function.hpp): it runs
 // any number of times while graphs hold it, and whoever lets go of it last gives it back.
 //
-//            attach             driver's destructor
+//            attach             object's destructor
 //   free ----------> attached -----------------------> spent ---> recycle
 //                       | take_back (its node was refused)
 //                       v           the first of caller and driver to let go

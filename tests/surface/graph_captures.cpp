@@ -275,7 +275,7 @@ TEST_F(graph_captures, a_capture_of_others_is_adopted_and_its_functions_live_as_
         EXPECT_FALSE(b.is_building());
         expect_misuse(misuse::foreign_capture, [&] { (void)b.complete(); });
         b.close();
-        const abi::graph_exec exec = instantiate_raw(made);
+        const abi::graph_exec exec = instantiate_raw(made, *s_);
         if (graph_dies_first) {
             EXPECT_EQ(embedded::cuGraphDestroy(made), 0);
         }

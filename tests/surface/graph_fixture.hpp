@@ -100,9 +100,14 @@ inline std::size_t node_count(abi::graph g) {
     EXPECT_EQ(embedded::cuGraphGetNodes(g, nullptr, &count), 0);
     return count;
 }
-inline abi::graph_exec instantiate_raw(abi::graph g) {
+// In the stream's context: the driver asks for a current one.
+inline abi::graph_exec instantiate_raw(abi::graph g, stream_ref s) {
+    abi::context ctx = nullptr;
     abi::graph_exec exec = nullptr;
+    EXPECT_EQ(embedded::cuStreamGetCtx(raw(s), &ctx), 0);
+    EXPECT_EQ(embedded::cuCtxPushCurrent_v2(ctx), 0);
     EXPECT_EQ(embedded::cuGraphInstantiateWithFlags(&exec, g, 0), 0);
+    EXPECT_EQ(embedded::cuCtxPopCurrent_v2(&ctx), 0);
     return exec;
 }
 
