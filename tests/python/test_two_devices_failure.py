@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sticky error on one of two devices, and exit, each in a process of its own.
 
-The error is process-wide on the driver that was measured: the other device's launches are
-abandoned as well.
+The error is process-wide on the driver that was measured: every later call fails on the other
+device too, and its launches are abandoned as well, unless their turn comes before that.
 """
 
 import re
@@ -184,7 +184,7 @@ def test_graphs_of_both_devices_end(run):
 graphs = []
 for stream, gate in zip(streams, gates):
     builder = stream.create_graph_builder().begin_building()
-    builder.callback(Probe(deaths, runs))
+    builder.callback(Probe(deaths, runs if stream is broken else []))
     graphs.append(builder.end_building().complete())
     builder.close()
     gate.hold(stream)
@@ -192,7 +192,7 @@ fault.enqueue(broken)
 for stream, graph in zip(streams, graphs):
     graph.launch(stream)
 strike()
-gates[1 - FAULTY].open()
+gates[1 - FAULTY].open()  # what is pending on the other device may run all the same
 waiting.wait_until(lambda: hostlaunch.stats().running == 0)
 for stream in streams:
     try:
@@ -221,12 +221,12 @@ fault.enqueue(broken)
 for stream in streams:
     pend(stream, 10)
 strike()
+waiting.wait_until(lambda: abandoned() == 20, 20)
 gates[1 - FAULTY].open()
 for each in things + streams:
     waiting.bounded(each.close)
 del each, things
 gc.collect()
-waiting.wait_until(lambda: abandoned() == 20, 20)
 wait_for_deaths(deaths, 20)
 """)
 
@@ -246,15 +246,16 @@ for stream in streams:
     for _ in range(50):
         host_launch(stream, lambda: print("ran"))
 strike()
-gates[1 - FAULTY].open()
 {wait}
+gates[1 - FAULTY].open()
 sys.exit(7)
 """,
         env=faults.ENVIRONMENT,
         returncode=7,
         stderr=None,
     )
-    assert result.stdout == ""
+    # What was pending on the other device may run, until it is abandoned or exit begins.
+    assert set(result.lines) <= ({"ran"} if state == "at once" else set())
     assert "Traceback" not in result.stderr
     assert "Fatal" not in result.stderr
 
