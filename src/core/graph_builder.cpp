@@ -36,11 +36,8 @@ bool has_room(std::vector<graph_source::entry>& entries) noexcept {
 
 // Makes builders that add to one capture take turns, ours and attached ones alike: they share its
 // graph, and graphs are not thread-safe. Held across driver calls, after a builder's own mutex, by
-// nothing but add_node.
-std::mutex& turn_of_capture(std::uint64_t id) noexcept {
-    static std::array<std::mutex, 16>& turns = *new std::array<std::mutex, 16>;
-    return turns[id % turns.size()];
-}
+// nothing but add_node. By capture id.
+constinit std::array<std::mutex, 16> capture_turns{};
 
 // The node, if it is the one that was given this call: others may have enqueued meanwhile.
 abi::graph_node node_with(abi::graph_node tip, const host_call& given) noexcept {
@@ -220,7 +217,7 @@ added graph_builder::add_node(record& r, const host_call& call, graph_node_token
     if (!has_room(source_->entries)) return {{abi::error_out_of_memory, nullptr}};
 
     const relaxed_capture mode;
-    const std::lock_guard turn(turn_of_capture(now.id));
+    const std::lock_guard turn(capture_turns[now.id % capture_turns.size()]);
     const token t = attach_to_graphs(r);
     abi::user_object object = nullptr;
     if (const int code = api().user_object_create(&object, pointer_of(t), &hostlaunch_graph_release,
