@@ -249,7 +249,7 @@ bool init_function_argument() {
     name_call = PyUnicode_InternFromString("__call__");
     name_code = PyUnicode_InternFromString("__code__");
     name_co_flags = PyUnicode_InternFromString("co_flags");
-    name_coroutine_mark = PyUnicode_InternFromString("_is_coroutine_mark");
+    name_coroutine_mark = PyUnicode_InternFromString("_is_coroutine_marker");
     name_asyncio_mark = PyUnicode_InternFromString("_is_coroutine");
     const owned functools(PyImport_ImportModule("functools"));
     if (!functools) return false;

@@ -103,6 +103,7 @@ void enter_and_run(void* token, Take take, Run run) {
         park();
     }
     gate().leave();
+    core::end_in_forked_child();
 }
 
 record* claim(core::token t) {

@@ -3,6 +3,8 @@
 #include "core/process.hpp"
 
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -99,6 +101,10 @@ status may_enter() noexcept {
 status enter_for_launch_slowly() {
     const status s = enter_driver();
     return s.ok() && exiting() ? refuse(misuse::exiting) : s;
+}
+
+void detail::end_thread() noexcept {
+    syscall(SYS_exit, 0);
 }
 
 void on_fork_child(void (*handler)()) noexcept {

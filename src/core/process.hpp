@@ -32,6 +32,8 @@ inline constinit std::atomic<unsigned> condition{not_loaded | housekeeper_sleeps
 // library too.
 extern constinit __attribute__((tls_model("initial-exec"))) thread_local int host_function_depth;
 
+[[gnu::cold]] void end_thread() noexcept;
+
 inline bool has(unsigned bit) noexcept {
     return (condition.load() & bit) != 0;
 }
@@ -86,6 +88,15 @@ inline bool ordinary_course() noexcept {
 }
 inline status enter_for_launch() {
     return ordinary_course() ? status{} : enter_for_launch_slowly();
+}
+
+// Ends the calling thread if it runs a host function in a forked child: called where it would
+// return into the driver. The driver's memory is shared with the device there, so its thread would
+// tell the device that the parent's function has ended (seen on an H200). Without unwinding; the
+// child ends with status 0 if it has no other thread.
+inline void end_in_forked_child() noexcept {
+    if (forked()) [[unlikely]]
+        detail::end_thread();
 }
 
 // Runs `handler` in every forked child, after forked() tells what it is (async-signal context: only

@@ -20,6 +20,7 @@ extern "C" void hostlaunch_graph_call(void* token) {
         core::count_graph_run(run_guarded([r] { r->operations->run(r->payload); }));
     }
     core::gate().leave();
+    core::end_in_forked_child();
 }
 
 void destroy_payload(record& r) noexcept {

@@ -37,6 +37,7 @@ extern "C" void hostlaunch_call(void* user_data) {
         }
     }
     gate().leave();
+    core::end_in_forked_child();
 }
 
 void destroy_copy(void* storage) noexcept {
@@ -137,6 +138,7 @@ void run_borrowed(void (*call)(void*), void* fn) {
     if (!gate().enter()) return;
     run_guarded([&] { call(fn); });
     gate().leave();
+    core::end_in_forked_child();
 }
 
 void launch_borrowed(stream_ref stream, void (*trampoline)(void*), void* fn) {
