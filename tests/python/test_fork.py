@@ -244,7 +244,7 @@ assert statuses == [0], statuses
 
 
 def test_a_fork_from_inside_a_function_may_return_through_the_callback():
-    """contract: X2. The driver's thread ends in the child; the parent's stream goes on by itself."""
+    """contract: X2. The driver's thread ends in the child; the parent's stream is not touched."""
     run("""
 stream = hostlaunch.Stream(0)
 deaths, runs, statuses = [], [], []
