@@ -101,6 +101,15 @@ Returns
 -------
 GraphBuilder
     Not building yet: call its `begin_building`. The stream stays open until the builder is closed.
+
+Raises
+------
+RuntimeError
+    The stream is closed.
+
+Examples
+--------
+>>> builder = stream.create_graph_builder().begin_building()
 )";
 
 inline constexpr const char* stream_close = R"(Destroy the stream; closing twice is allowed.

@@ -7,7 +7,8 @@ namespace hostlaunch::python::docs {
 inline constexpr const char* graph_node =
     R"(A host function's place in a graph, for `Graph.update_callback`.
 
-Returned by `GraphBuilder.callback`. Valid for graphs made from that builder.
+Returned by `GraphBuilder.callback`. Good for graphs made from that builder, until such a graph is
+updated from another one. Of an attached builder it is of no use.
 )";
 
 inline constexpr const char* graph_builder = R"(Builds a CUDA graph by capturing a stream.
@@ -80,7 +81,11 @@ GraphBuilder
 Raises
 ------
 RuntimeError
-    The builder has built before, is attached, or the stream captures already.
+    The builder is closed, has built before, is attached, or the stream captures already.
+ValueError
+    Another mode.
+CUDAError
+    The driver refused.
 )";
 
 inline constexpr const char* end_building = R"(End the capture.
@@ -94,9 +99,10 @@ Raises
 ------
 CUDAError
     The capture was invalidated, or streams that joined it were not joined back; then nothing was
-    built, and `begin_building` may be called again.
+    built, and `begin_building` may be called again. ``CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD``:
+    another thread began it in another mode than "relaxed"; then the capture goes on.
 RuntimeError
-    The builder is not building, or another library began the capture.
+    The builder is closed, not building, or another library began the capture.
 )";
 
 inline constexpr const char* callback = R"(Add a host function behind what was captured so far.
@@ -118,6 +124,8 @@ GraphNode
 
 Raises
 ------
+TypeError, ValueError, OverflowError, BufferError
+    As for `host_launch`.
 RuntimeError
     The builder is closed or not building, or its capture has ended.
 CUDAError
@@ -134,7 +142,7 @@ Graph
 Raises
 ------
 RuntimeError
-    Building has not ended, or another library began the capture.
+    The builder is closed, building has not ended, or another library began the capture.
 CUDAError
     The driver refused.
 )";
@@ -145,10 +153,13 @@ A capture of its own in progress is given up: it ends and its functions are rele
 attached capture it only detaches. Graphs made from it are not affected.
 )";
 
-inline constexpr const char* builder_stream = "The stream object that the builder captures.";
+inline constexpr const char* builder_stream =
+    "StreamLike: the stream object that the builder captures.";
 
 inline constexpr const char* is_building =
-    "bool: True while its capture is in progress, which is asked of the driver.";
+    "bool: True while its capture is in progress, which is asked of the driver; RuntimeError "
+    "inside "
+    "a host function and in a forked child.";
 
 inline constexpr const char* graph = R"(An executable CUDA graph, made by `GraphBuilder.complete`.
 
@@ -162,6 +173,13 @@ Parameters
 ----------
 stream : Stream or object with a ``__cuda_stream__`` method
     Where the preparation is enqueued.
+
+Raises
+------
+RuntimeError
+    The graph or the stream is closed, or the stream captures.
+CUDAError
+    The driver refused.
 )";
 
 inline constexpr const char* graph_launch = R"(Enqueue one run of the graph.
@@ -194,6 +212,8 @@ Raises
 ------
 CUDAError
     ``CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE`` if the topologies differ.
+RuntimeError
+    The graph or the builder is closed, or the builder has built nothing.
 )";
 
 inline constexpr const char* update_callback = R"(Give one node another host function.
@@ -206,13 +226,25 @@ Parameters
 node : GraphNode
     What `GraphBuilder.callback` returned.
 fn : callable or ctypes function pointer
+    As for `host_launch`.
 user_data : int or bytes-like, optional
     As for `host_launch`.
 
 Raises
 ------
+TypeError, ValueError, OverflowError, BufferError
+    As for `host_launch`.
 RuntimeError
-    The node is not one of this graph.
+    The graph is closed, or the node is not one of it.
+CUDAError
+    The driver refused. A graph with memory nodes cannot be cloned, which is needed while its
+    builder or another graph made from that is open.
+
+Examples
+--------
+>>> node = builder.callback(log_step)
+>>> graph = builder.end_building().complete()
+>>> graph.update_callback(node, log_last_step)
 )";
 
 inline constexpr const char* graph_close = R"(Destroy the graph; closing twice is allowed.
