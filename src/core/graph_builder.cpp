@@ -77,7 +77,7 @@ status graph_builder::create(const std::shared_ptr<stream>& owner,
     out.reset(new (std::nothrow) graph_builder(target, owner, false));
     if (out != nullptr) return {};
     owner->guard().leave();
-    return {abi::error_out_of_memory, nullptr};
+    throw std::bad_alloc();
 }
 
 status graph_builder::attach(stream_target target, const std::shared_ptr<stream>& owner,
@@ -86,7 +86,7 @@ status graph_builder::attach(stream_target target, const std::shared_ptr<stream>
     std::unique_ptr<graph_builder> made(new (std::nothrow) graph_builder(target, owner, true));
     if (made == nullptr) {
         if (owner != nullptr) owner->guard().leave();
-        return {abi::error_out_of_memory, nullptr};
+        throw std::bad_alloc();
     }
     capture now;
     if (const status s = made->read(now); !s.ok()) return s;

@@ -27,7 +27,7 @@ TEST_F(graphs, a_builder_goes_from_idle_over_building_to_built_and_says_what_is_
     expect(misuse::not_built, complete);
     EXPECT_EQ(&b.begin_building(), &b);
     EXPECT_TRUE(b.is_building());
-    expect(misuse::capturing, begin);
+    expect(misuse::already_building, begin);
     expect(misuse::not_built, complete);
     host_launch(b, [] {});
     EXPECT_EQ(&b.end_building(), &b);
