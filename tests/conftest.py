@@ -10,6 +10,7 @@ import pytest
 os.environ.setdefault("HOSTLAUNCH_EMBEDDED_DEVICES", "2")  # read when the driver is loaded
 
 import cudriver
+import devices
 import embedded as embedded_driver
 import hostfns as compiled
 import hostlaunch
@@ -83,6 +84,12 @@ def make_stream():
         if not stream.is_closed:
             waiting.sync(stream)
             stream.close()
+
+
+@pytest.fixture
+def streams(two_devices, make_stream):
+    """Make a stream on each of two devices."""
+    return [make_stream(device) for device in devices.DEVICES]
 
 
 @pytest.fixture

@@ -10,13 +10,12 @@ import pytest
 
 import hostlaunch
 import waiting
+from devices import CONTEXTS
 from embedded import OUT_OF_MEMORY
 from fakes import ForeignStream, TorchLikeStream
 from hostlaunch import Buffer, GraphBuilder, Stream, host_launch
 
 pytestmark = pytest.mark.usefixtures("two_devices")
-
-CONTEXTS = (None, 0, 1)
 
 
 class Scene:

@@ -9,28 +9,13 @@ import pytest
 import cudriver
 import hostlaunch
 import waiting
+from devices import CONTEXTS, DEVICES, make_current
 from embedded import OUT_OF_MEMORY
 from fakes import CupyLikeStream, ForeignStream, TorchLikeStream
 from hostlaunch import Buffer, GraphBuilder, host_launch
 from probes import Probe, wait_for_deaths
 
 pytestmark = pytest.mark.usefixtures("two_devices")
-
-DEVICES = (0, 1)
-CONTEXTS = (None, 0, 1)
-
-
-@pytest.fixture
-def streams(make_stream):
-    """Make a stream on each device."""
-    return [make_stream(device) for device in DEVICES]
-
-
-def make_current(cu, device):
-    """Make the device's primary context current, or none; which one."""
-    context = None if device is None else cu.primary_context(device)
-    cu.set_current(context)
-    return context
 
 
 def graph_of(stream, *functions):
