@@ -38,4 +38,8 @@ int end_abandoned(std::uint64_t value) noexcept {
     return abi::success;
 }
 
+void forget_abandoned(std::uint64_t value) noexcept {
+    delete reinterpret_cast<abandoned_capture*>(value);
+}
+
 }  // namespace hostlaunch::core

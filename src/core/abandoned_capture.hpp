@@ -22,4 +22,7 @@ struct abandoned_capture {
 // relaxed the driver answers WRONG_THREAD, but drops it (measured on an H200). Enters the driver.
 int end_abandoned(std::uint64_t value) noexcept;
 
+// Takes it over and only frees it: for a process that ends, and the child of a fork.
+void forget_abandoned(std::uint64_t value) noexcept;
+
 }  // namespace hostlaunch::core

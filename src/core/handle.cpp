@@ -69,7 +69,12 @@ void defer(object_kind kind, std::uint64_t value) noexcept {
 }  // namespace
 
 void destroy_object(object_kind kind, std::uint64_t value) noexcept {
-    if (kind == object_kind::none || forked() || process_ending()) return;
+    if (kind == object_kind::none) return;
+    if (forked() || process_ending()) {
+        // The driver is not entered any more; what is ours is freed all the same.
+        if (kind == object_kind::capture) forget_abandoned(value);
+        return;
+    }
     if (in_host_function() || destroy(kind, value) == abi::error_not_permitted) defer(kind, value);
 }
 

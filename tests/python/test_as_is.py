@@ -187,6 +187,7 @@ def test_sync_makes_as_is_launches_end(stream, hostfns):
     assert after.awaiting_release == 0
 
 
+@pytest.mark.resident_memory
 def test_copies_of_data_are_freed(stream, hostfns):
     """contract: L1. Two gigabytes in all; the process stays small."""
     data = bytes(10**6)

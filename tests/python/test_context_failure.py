@@ -103,6 +103,7 @@ assert hostlaunch.stats().accepted == 0
 """)
 
 
+@pytest.mark.resident_memory
 def test_refused_launches_after_the_failure_do_not_grow(run):
     """contract: X3."""
     run("""

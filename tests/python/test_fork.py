@@ -15,7 +15,7 @@ from probes import Probe
 def in_child(body):
     pid = os.fork()
     if pid == 0:
-        signal.alarm(20)  # a child that hangs is killed, and its status tells
+        signal.alarm(40)  # a child that hangs is killed, and its status tells
         body()
         sys.exit(0)
     return pid
@@ -229,7 +229,7 @@ statuses = []
 def fork():
     pid = os.fork()
     if pid == 0:
-        signal.alarm(20)
+        signal.alarm(40)
         try:
             refused(lambda: host_launch(stream, int))
         except BaseException:
@@ -261,7 +261,7 @@ class Fork(Probe):
     def __call__(self):
         pid = os.fork()
         if pid == 0:
-            signal.alarm(20)
+            signal.alarm(40)
             threading.Thread(target=end_child, daemon=True).start()
             return [self]
         statuses.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))

@@ -223,6 +223,7 @@ def test_a_builder_in_a_cycle_with_its_stream_object_is_collected(stream):
     own.close()
 
 
+@pytest.mark.resident_memory
 def test_ten_thousand_cycles_leave_nothing(stream, driver_in_use):
     """contract: B2, L5. Memory follows what exists, not what existed."""
     deaths = []

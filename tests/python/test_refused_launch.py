@@ -94,6 +94,7 @@ def test_the_stream_works_after_a_refusal(stream, embedded):
     assert ran == [number for number in range(300) if number % 3]
 
 
+@pytest.mark.resident_memory
 def test_refusals_do_not_grow_memory(stream, embedded, hostfns):
     """contract: L3. A thousand copies would be a gigabyte."""
     data = bytes(10**6)

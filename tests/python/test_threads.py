@@ -146,6 +146,7 @@ def test_functions_may_start_threads_and_wait_for_them(stream):
     assert ran == [1, "later"]
 
 
+@pytest.mark.resident_memory
 def test_callback_threads_that_come_and_go_do_not_grow_memory(embedded, stream):
     """contract: L5, X4. A thread state is kept per thread, and given back when the thread ends."""
     embedded.set_threads(embedded_driver.THREADS_FRESH)
@@ -163,6 +164,7 @@ def test_callback_threads_that_come_and_go_do_not_grow_memory(embedded, stream):
     assert probes.resident_kib() - before < 16_000  # 3,000 thread states would be 48 MB and more
 
 
+@pytest.mark.resident_memory
 def test_memory_does_not_depend_on_the_number_of_launches(stream):
     """contract: L5. At most 1,000 outstanding, and a main thread that runs Python."""
 

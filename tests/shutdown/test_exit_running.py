@@ -72,6 +72,7 @@ STUCK = {
 }
 
 
+@pytest.mark.forced_unwinding
 @pytest.mark.parametrize("kind", kinds())
 @pytest.mark.parametrize("stuck", STUCK)
 def test_a_function_that_outlives_the_wait_does_not_hold_the_exit(kind, stuck):
@@ -97,6 +98,7 @@ sys.exit(5)
     assert time.monotonic() - began < 20
 
 
+@pytest.mark.forced_unwinding
 def test_a_function_that_outlives_the_wait_counts_as_dropped():
     """contract: X1."""
     result = run_exit(
@@ -117,6 +119,7 @@ late_calls.append(lambda: say(hostlaunch.stats().dropped, waiting.adds_up(hostla
     assert re.search(r"\b1\b", warning)
 
 
+@pytest.mark.forced_unwinding
 def test_a_function_that_ends_after_the_wait_parks_its_thread(embedded):
     """contract: X1. It returns to Python, which is ending or gone."""
     for delay in (0.1, 0.15, 0.2):
