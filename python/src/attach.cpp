@@ -5,6 +5,8 @@
 #include <cxxabi.h>
 #include <pthread.h>
 
+#include "gil_request.hpp"
+
 namespace hostlaunch::python {
 namespace {
 
@@ -59,14 +61,18 @@ attachment attach() {
     attachment a;
     if (kept_state == nullptr) {
         if (PyGILState_GetThisThreadState() != nullptr) {
+            begin_wait_for_gil();
             a.nested = PyGILState_Ensure();
+            end_wait_for_gil();
             a.entered = enter_fresh_context();
             return a;
         }
         kept_state = PyThreadState_New(interpreter);
         pthread_setspecific(exit_key, kept_state);
     }
+    begin_wait_for_gil();
     PyEval_RestoreThread(kept_state);
+    end_wait_for_gil();
     drop_late_exception(kept_state);
     if (kept_context == nullptr) kept_context = enter_fresh_context();
     a.kept = true;
