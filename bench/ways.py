@@ -348,6 +348,8 @@ PEERS = (
     "numba-cuda add_callback",
     "ctypes by hand",
 )
+# Those whose enqueuing is one launch a callback.
+LAUNCHING_PEERS = tuple(name for name in PEERS if name != CORE_GRAPH)
 # Steps that do not enter the driver.
 NO_LAUNCH = ("step: a call of C that does nothing", "step: leave the GIL and take it")
 
