@@ -27,7 +27,7 @@ import ways
 
 import hostlaunch
 
-PENDING = (100, 1000, 10000, 50000)
+PENDING = (100, 1000, 10000, 30000)
 THREADS = (1, 2, 4, 8)
 QUANTILES = 200
 
@@ -124,7 +124,7 @@ class Bench:
         self.workers.pop(worker.name, None)
         worker.close()
 
-    def rounds(self, measure, names, rounds=None, **arguments):
+    def rounds(self, measure, names, rounds=None, warm_up=3, **arguments):
         """Let workers measure in turns: the answers of each, by name."""
         subjects = [name for name in names if name in self.workers]
 
@@ -138,7 +138,8 @@ class Bench:
                 self.drop(worker, error)
                 return None
 
-        answers = paired.in_rounds(subjects, ask, rounds or self.settings.rounds)
+        rounds = rounds or self.settings.rounds
+        answers = paired.in_rounds(subjects, ask, rounds, warm_up)
         return {name: given for name, given in answers.items() if name in self.workers}
 
     def add(self, group, unit, answers, value=lambda values: values[0], how="difference"):
@@ -205,7 +206,8 @@ def measure_timeline(bench):
 
 def measure_busy(bench):
     """Wait per callback, one at a time, while the main thread runs Python all the time."""
-    names = [name for name in (ways.OWN, *ways.PEERS) if name in with_launch(bench)]
+    able = with_launch(bench)
+    names = [name for name in (ways.OWN, *ways.PEERS) if name in able]
     answers = bench.rounds("busy", names, min(bench.settings.rounds, 30))
     bench.add("main thread busy in Python", "us a callback", answers)
 
@@ -239,7 +241,7 @@ def measure_pending(bench):
         if bench.settings.quick and count > 10000:
             continue
         rounds = min(bench.settings.rounds, max(3, 30000 // count))
-        answers = bench.rounds("launches", names, rounds, calls=count // 100 * 100)
+        answers = bench.rounds("launches", names, rounds, 1, calls=count)
         for what, unit, column in (("enqueue", "ns a call", 0), ("drain", "ns a callback", 1)):
             group = f"{what} with {count} pending"
             bench.add(group, unit, answers, lambda values, column=column: values[column])
@@ -248,20 +250,22 @@ def measure_pending(bench):
 def measure_memory(bench):
     """Resident bytes per pending launch of Python callables, each in a new process."""
     count = 20000
-    for name in (ways.ALONE, ways.OWN, *ways.PEERS):
-        if name not in bench.workers:
-            continue
-        values = []
-        for _ in range(3):
-            worker = Worker(name, bench.folder, bench.driver)
-            measure = "pending_bare" if name == ways.ALONE else "pending"
+    names = [name for name in (ways.ALONE, ways.OWN, *ways.PEERS) if name in bench.workers]
+    values = {name: [] for name in names}
+    for _ in range(3):
+        started = [Worker(name, bench.folder, bench.driver) for name in names]
+        for worker in started:
+            measure = "pending_bare" if worker.name == ways.ALONE else "pending"
+            worker.request(measure, calls=count)
+        for worker in started:
             with contextlib.suppress(WorkerError):
-                values += worker.ask(measure, calls=count)["way"]
+                values[worker.name] += worker.answer()["way"]
             worker.close()
+    group = f"memory per pending launch, {count} pending"
+    for name, measured in values.items():
         shown = ways.BARE if name == ways.ALONE else name
-        if values:
-            group = f"memory per pending launch, {count} pending"
-            bench.report.add(group, "bytes resident", shown, values)
+        if measured:
+            bench.report.add(group, "bytes resident", shown, measured)
 
 
 GROUPS = {
