@@ -105,7 +105,7 @@ class Bench:
         started = []
         for name in names:
             if ways.needs_other_library(name) and not self.real:
-                self.missing[name] = "absent (needs the NVIDIA driver)"
+                self.missing[name] = ways.NEEDS_GPU
             else:
                 started.append(Worker(name, self.folder, self.driver))
                 started[-1].request("probe")

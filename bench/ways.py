@@ -364,6 +364,9 @@ DISTRIBUTIONS = (
 )
 
 
+NEEDS_GPU = "absent (needs the NVIDIA driver)"
+
+
 def needs_other_library(name):
     """Tell whether a way needs a library that works on the NVIDIA driver alone."""
     return any(word in name for word in ("cuda.", "CuPy", "numba", "torch"))

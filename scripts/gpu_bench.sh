@@ -3,9 +3,9 @@
 # Runs the benchmarks on the NVIDIA driver: gpu_bench.sh [PROGRAM_OR_BUILD_FOLDER].
 # The C++ program is in the given build folder (or is the given file), else it is built here. The
 # extension comes from scripts/gpu_check.sh's build (build/gpu/site), which is made if need be.
-# CCCL names a folder with CCCL's headers, PYTHON chooses the interpreter, OUT the folder that gets the JSON files and the tables (default
-# build/bench), COMMIT is recorded with them. Ends with a short table. bench/report.py makes
-# docs/benchmarks.md and its plots of the JSON files.
+# PYTHON chooses the interpreter, CCCL a folder with CCCL's headers, OUT the folder that gets the
+# JSON files and the tables (default build/bench), COMMIT is recorded with them. Ends with a short
+# table. bench/report.py makes docs/benchmarks.md and its plots of the JSON files.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
