@@ -101,7 +101,7 @@ def promises(programs):
     return table([*head, "target"] if judged else head, lines)
 
 
-def figure_line(figure):
+def figure_line(figure, baselines):
     """Form the line of one figure."""
     if not figure["samples"]:
         return [figure["name"], figure["status"], ""]
@@ -113,7 +113,8 @@ def figure_line(figure):
             texts = [rows.number(v, signed) for v in (figure[how], low, high)]
             compared = f"{texts[0]} [{texts[1]}, {texts[2]}]"
             return [name, rows.number(figure["median"]), compared]
-    return [f"**{name}**", rows.number(figure["median"]), ""]
+    shown = f"**{name}**" if name in baselines else name
+    return [shown, rows.number(figure["median"]), ""]
 
 
 def worth_a_line(figure):
@@ -129,7 +130,8 @@ def full_tables(programs):
             found = [f for f in figures(programs, program, group) if worth_a_line(f)]
             if found:
                 head = [f"{title}, {found[0]['unit']}", "median", "compared with the baseline"]
-                lines = [figure_line(figure) for figure in found]
+                baselines = {figure.get("baseline") for figure in found}
+                lines = [figure_line(figure, baselines) for figure in found]
                 if len({line[0] for line in lines}) < len(lines):
                     for figure, line in zip(found, lines, strict=True):
                         line[0] = f"{figure['group'].split(' of ')[-1]}: {line[0]}"
@@ -213,6 +215,33 @@ def breakdown(programs):
     return "\n".join(parts)
 
 
+SIDE_BY_SIDE = (
+    ("enqueue,", "enqueue, ns"),
+    ("drain,", "drain, ns"),
+    ("round trip, median", "round trip, us"),
+    (rows.TIMELINE, "kernel + function, us"),
+    ("replay", "in a graph with a kernel, us"),
+    ("main thread busy", "main thread busy, us"),
+    ("memory per", "bytes pending"),
+)
+
+
+def side_by_side(programs):
+    """Tabulate each library with all that was measured of it; or why it was not."""
+    columns = [
+        {f["name"]: f for f in figures(programs, rows.PYTHON, group)} for group, _ in SIDE_BY_SIDE
+    ]
+    lines = []
+    for name in (ways.BARE, ways.OWN, *ways.PEERS):
+        found = [column.get(name) for column in columns]
+        said = next((f["status"] for f in found if f and not f["samples"]), "")
+        if said == ways.NEEDS_GPU or not any(found):
+            continue
+        cells = [rows.number(f["median"]) if rows.measured(f) else "" for f in found]
+        lines.append([name, *cells] if any(cells) else [name, said, *cells[1:]])
+    return table(["Python callbacks", *(title for _, title in SIDE_BY_SIDE)], lines)
+
+
 def pending_table(programs):
     """Tabulate drain and memory as more and more is pending."""
     found = figures(programs, rows.PYTHON, "drain with")
@@ -232,8 +261,11 @@ def pending_table(programs):
 def section(driver, programs, plots):
     """Form all that stands between a driver's markers."""
     shown = "\n".join(f"![{title}]({path})\n" for title, path in plots)
-    parts = [conditions(programs), promises(programs), shown, breakdown(programs)]
-    parts += [pending_table(programs)]
+    parts = [conditions(programs), promises(programs)]
+    if rows.PYTHON in programs:
+        parts += [side_by_side(programs), shown, breakdown(programs), pending_table(programs)]
+    else:
+        parts += [shown]
     full = full_tables(programs)
     head = "<details><summary>All figures: median, and the paired difference to (or ratio of) the "
     head += "baseline, which is in bold</summary>\n"

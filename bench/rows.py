@@ -201,6 +201,12 @@ def results(programs):
     return [r for r in found if r is not None]
 
 
+def not_measured(programs):
+    """Tell which figures have no values, and why: pairs of name and status."""
+    every = (figure for run in programs.values() for figure in run["figures"])
+    return {(f["name"], f["status"]) for f in every if not f["samples"]}
+
+
 def number(value, signed=False):
     """Form a number with three significant digits."""
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2

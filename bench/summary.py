@@ -31,6 +31,8 @@ def main():
             print(f"{program}: {told['device']}, driver {driver} {told['driver version']}")
         for told in rows.results(programs):
             print(line(told))
+        for name, status in sorted(rows.not_measured(programs)):
+            print(f"  {'':<8}{name}: {status}")
     return 0 if sum(map(len, runs.values())) == len(sys.argv) - 1 else 1
 
 
