@@ -5,9 +5,12 @@
 PRESET ?= dev
 # Arguments for `make demo`, e.g. ARGS=/path/to/a/file.
 ARGS ?=
+# What `make bench-report` reads.
+RUNS ?= build/bench/cpp.json build/bench/python.json
 
 .NOTPARALLEL:
-.PHONY: help build test demo lint format sanitize instructions bench gpu-check gpu-bench clean
+.PHONY: help build test demo lint format sanitize instructions bench gpu-check gpu-bench \
+	bench-report clean
 
 help:
 	@echo 'make build      set up .venv and install hostlaunch into it'
@@ -21,6 +24,7 @@ help:
 	@echo 'make bench      all benchmarks, in short, on the embedded driver'
 	@echo 'make gpu-check  the checks that need an NVIDIA GPU'
 	@echo 'make gpu-bench  the benchmarks on an NVIDIA GPU'
+	@echo 'make bench-report  docs/benchmarks.md and its plots from RUNS="FILE.json ..."'
 	@echo 'make clean      remove .venv, build trees and caches'
 	@echo 'PYTHON=/path/to/python3 chooses the interpreter that .venv is made from.'
 
@@ -62,6 +66,10 @@ gpu-check:
 
 gpu-bench:
 	@scripts/gpu_bench.sh
+
+bench-report:
+	@scripts/setup.sh build bench
+	@.venv/bin/python bench/report.py $(RUNS)
 
 clean:
 	@echo '==> removing .venv, build and caches'

@@ -14,6 +14,9 @@ void measure_launches(const settings& s, report& out);
 // What each step of a launch adds to the bare calls. Only where the library is linked statically.
 void measure_steps(const settings& s, report& out);
 
+// Kernels and host functions in turns, on the GPU's clock.
+void measure_timeline(const settings& s, report& out);
+
 // Launch and wait, one at a time.
 void measure_round_trips(const settings& s, report& out);
 

@@ -6,6 +6,8 @@
 #include <span>
 
 #include "bare.h"
+#include "by_hand.hpp"
+#include "cccl.hpp"
 #include "figures.hpp"
 
 namespace hostlaunch::bench {
@@ -49,32 +51,6 @@ std::function<measurement()> timed_bare(CUstream_st* stream, int calls, bool che
     };
 }
 
-// What people write by hand: the callable on the heap, a trampoline that deletes it.
-template <class F>
-void launch_by_hand(CUstream_st* stream, F&& fn) {
-    using callable = std::decay_t<F>;
-    auto owned = std::make_unique<callable>(std::forward<F>(fn));
-    const auto trampoline = [](void* data) {
-        const std::unique_ptr<callable> held(static_cast<callable*>(data));
-        (*held)();
-    };
-    require(bare_launch(stream, trampoline, owned.get()), "cuLaunchHostFunc");
-    (void)owned.release();
-}
-
-// The way of libraries that want to hear of errors: cuStreamAddCallback with an owned callable.
-template <class F>
-void add_callback(CUstream_st* stream, F&& fn) {
-    using callable = std::decay_t<F>;
-    auto owned = std::make_unique<callable>(std::forward<F>(fn));
-    const auto trampoline = [](CUstream_st*, int, void* data) {
-        const std::unique_ptr<callable> held(static_cast<callable*>(data));
-        (*held)();
-    };
-    require(bare_add_callback(stream, trampoline, owned.get()), "cuStreamAddCallback");
-    (void)owned.release();
-}
-
 }  // namespace
 
 void measure_launches(const settings& s, report& out) {
@@ -104,10 +80,17 @@ void measure_launches(const settings& s, report& out) {
         [&own, &data] { host_launch(own, &bare_nothing, std::span<const std::byte>(data)); });
     add("new + trampoline + delete, by hand", [=] { launch_by_hand(handle, count); });
     add("cuStreamAddCallback + owned callable", [=] { add_callback(handle, count); });
+    if (cccl_status() == nullptr) {
+        add(cccl_name, [handle, &ran] { launch_with_cccl(handle, &ran); });
+    }
 
     run_rounds(subjects, s.rounds, s.warm_up);
     out.add_group("enqueue", "ns a call", 0, subjects, baseline);
     out.add_group("drain", "ns a callback", 1, subjects, baseline);
+    if (const char* status = cccl_status()) {
+        out.add_missing("enqueue", cccl_name, "ns a call", status);
+        out.add_missing("drain", cccl_name, "ns a callback", status);
+    }
 }
 
 void measure_round_trips(const settings& s, report& out) {

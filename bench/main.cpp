@@ -27,7 +27,7 @@ constexpr const char* usage =
 Measures what host_launch costs beside the bare driver calls. HOSTLAUNCH_DRIVER chooses the driver.
   --quick        fewer rounds, and 200,000 launches in the long memory run
   --rounds N     interleaved rounds of each group (60; 30 at least for figures to keep)
-  --only GROUP   launches, steps, round-trips, threads or memory
+  --only GROUP   launches, steps, timeline, round-trips, threads or memory
   --json FILE    also write all samples with their conditions
   --commit ID    recorded among the conditions
 )";
@@ -93,6 +93,7 @@ int run(const command_line& line) {
 #ifdef HOSTLAUNCH_BENCH_STEPS
     if (chosen("steps")) measure_steps(line.wanted, out);
 #endif
+    if (chosen("timeline")) measure_timeline(line.wanted, out);
     if (chosen("round-trips")) measure_round_trips(line.wanted, out);
     if (chosen("threads")) measure_threads(line.wanted, out);
     if (chosen("memory")) measure_memory(line.wanted, out);

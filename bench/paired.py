@@ -2,8 +2,8 @@
 """Interleaved rounds of several subjects, and the statistics of their paired differences.
 
 The same method as paired.hpp: every round measures all subjects once in an order drawn anew, and
-two subjects are compared by the median of their differences round by round, with an order-statistic
-interval that holds the true median with a probability of at least 95 %.
+each is compared with its baseline by the median of their differences round by round, with an
+order-statistic interval that holds the true median with a probability of at least 95 %.
 """
 
 import dataclasses
@@ -11,16 +11,6 @@ import json
 import math
 import random
 import statistics
-from collections.abc import Callable, Sequence
-
-
-@dataclasses.dataclass
-class Subject:
-    """One thing to measure; `measure` returns one value for each column of the group."""
-
-    name: str
-    measure: Callable[[], Sequence[float]]
-    columns: list[list[float]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -34,23 +24,32 @@ class Figure:
     baseline: str = ""
     compared: list[float] = dataclasses.field(default_factory=list)
     how: str = ""  # "difference" or "ratio"
+    quantiles: list[float] = dataclasses.field(default_factory=list)  # of a distribution
     status: str = "measured"  # or "absent", or "failed: ..."
 
 
-def run_rounds(subjects, rounds, warm_up=5):
-    """Measure all subjects in each of the rounds; the warm-up rounds are thrown away."""
+def both(measure_way, measure_bare, draw=random.Random(1)):  # noqa: B008 (one for the process)
+    """Measure a way and the bare driver, whichever is drawn to be first."""
+    tasks = [("way", measure_way), ("bare", measure_bare)]
+    draw.shuffle(tasks)
+    return {name: measure() for name, measure in tasks}
+
+
+def in_rounds(subjects, measure, rounds, warm_up=3):
+    """Measure all subjects in each of the rounds, in an order drawn anew.
+
+    The answers of each, by name; those of the warm-up rounds are thrown away.
+    """
     draw = random.Random(1)
     order = list(subjects)
+    answers = {subject: [] for subject in subjects}
     for number in range(-warm_up, rounds):
         draw.shuffle(order)
         for subject in order:
-            values = subject.measure()
-            if number < 0:
-                continue
-            if not subject.columns:
-                subject.columns = [[] for _ in values]
-            for column, value in zip(subject.columns, values, strict=True):
-                column.append(value)
+            answer = measure(subject)
+            if number >= 0:
+                answers[subject].append(answer)
+    return answers
 
 
 def interval_rank(count):
@@ -83,16 +82,15 @@ class Report:
         self.conditions = conditions
         self.figures = []
 
-    def add_group(self, group, unit, column, subjects, how="difference"):
-        """Add a column of all subjects, each compared with the first one."""
-        base = subjects[0]
-        for subject in subjects:
-            figure = Figure(group, subject.name, unit, subject.columns[column])
-            if subject is not base:
-                pairs = zip(subject.columns[column], base.columns[column], strict=True)
-                figure.how, figure.baseline = how, base.name
-                figure.compared = [a / b if how == "ratio" else a - b for a, b in pairs]
-            self.figures.append(figure)
+    def add(self, group, unit, name, values, base_name="", base=(), how="difference"):
+        """Add a figure; with base values of the same rounds it is compared with them."""
+        figure = Figure(group, name, unit, list(values))
+        if base:
+            pairs = zip(figure.values, base, strict=True)
+            figure.how, figure.baseline = how, base_name
+            figure.compared = [a / b if how == "ratio" else a - b for a, b in pairs]
+        self.figures.append(figure)
+        return figure
 
     def add_missing(self, group, unit, name, status):
         """Say that a peer is absent or failed."""
@@ -145,6 +143,8 @@ class Report:
                 entry["baseline"] = f.baseline
                 entry[f.how] = statistics.median(f.compared)
                 entry[f"{f.how}_interval"] = interval(f.compared)
+            if f.quantiles:
+                entry["quantiles"] = [round(v, 3) for v in f.quantiles]
             entry["status"] = f.status
             entry["samples"] = [round(v, 4) for v in f.values]
             figures.append(entry)

@@ -1,240 +1,283 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measure what host_launch costs from Python, beside the driver called from C and other libraries.
+"""Measure what launches from Python cost: ours, other libraries', and the driver called from C.
 
-HOSTLAUNCH_DRIVER chooses the driver. The baseline is timed inside C: bare.c, compiled
-with cc when the program starts.
+HOSTLAUNCH_DRIVER chooses the driver. Each way has a process of its own (worker.py) for as long as
+the program runs; the processes take turns, and measure the driver from C in every turn too. bare.c
+is compiled with cc when the program starts.
 """
 
 import argparse
-import ctypes
+import contextlib
 import datetime
-import gc
-import operator
+import importlib.metadata
+import json
 import os
+import pathlib
 import platform
+import selectors
 import statistics
+import subprocess
 import sys
-import threading
-import time
+import tempfile
 
 import bare
-import graphs
 import paired
-import peers
-from paired import Subject
+import ways
 
 import hostlaunch
 
-CHECKED = "is_capturing + launch, from C"
-OWN = "host_launch of a callable, own stream"
+PENDING = (100, 1000, 10000, 30000)
+THREADS = (1, 2, 4, 8)
+QUANTILES = 200
 
 
-class ForeignStream:
-    """The least that a stream of another library is."""
-
-    def __init__(self, handle):
-        self.handle = handle
-
-    def __cuda_stream__(self):
-        """Tell the handle."""
-        return 0, self.handle
+class WorkerError(Exception):
+    """A worker ended, or gave no answer; the text is its status."""
 
 
-def own_ways(stream):
-    """All ways that need no other library, each on the same stream."""
-    handle = stream.handle
-    nothing = peers.nothing
-    compiled = bare.nothing_function()
-    data = ctypes.create_string_buffer(64)
-    address = ctypes.addressof(data)
-    launch = hostlaunch.host_launch
+class Worker:
+    """A process that measures one way."""
 
-    def way(name, enqueue, keeps=None):
-        return peers.Way(name, handle, enqueue, keeps)
-
-    return [
-        way(CHECKED, lambda calls: bare.enqueue_bare(handle, calls, 1)),
-        way("launch alone, from C", lambda calls: bare.enqueue_bare(handle, calls, 0)),
-        way("Python calling a built-in, no launch", peers.calls_of_two(operator.is_, 0, 1)),
-        way(OWN, peers.calls_of_two(launch, stream, nothing)),
-        way(
-            "host_launch of a callable, foreign stream",
-            peers.calls_of_two(launch, ForeignStream(handle), nothing),
-        ),
-        way(
-            "host_launch as is, pointer",
-            peers.calls_with_user_data(stream, compiled, address),
-            data,
-        ),
-        way(
-            "host_launch as is, 64 bytes copied",
-            peers.calls_with_user_data(stream, compiled, bytes(64)),
-        ),
-    ]
-
-
-def measure_launches(settings, report):
-    """Enqueue and drain of each way, behind a gate in C."""
-    stream = hostlaunch.Stream()
-    ways = own_ways(stream)
-    missing = {}
-    for name, setup in peers.SETUPS.items():
-        status = peers.try_out(name)
-        if status == "measured":
-            ways.append(setup())
-        else:
-            missing[name] = status
-
-    def round_of(way):
-        return lambda: bare.blocked_round(
-            way.handle, settings.calls, lambda: way.enqueue(settings.calls)
+    def __init__(self, name, folder, driver):
+        self.name = name
+        command = [sys.executable, pathlib.Path(__file__).with_name("worker.py"), name]
+        command += ["--folder", folder, "--driver", driver]
+        self.said = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the worker)
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=self.said, text=True
         )
 
-    subjects = [Subject(way.name, round_of(way)) for way in ways]
-    paired.run_rounds(subjects, settings.rounds)
-    drained = [s for s in subjects if "no launch" not in s.name]
-    for group, unit, column, of in (
-        ("enqueue", "ns a call", 0, subjects),
-        ("drain", "ns a callback", 1, drained),
-    ):
-        report.add_group(group, unit, column, of)
-        for name, status in missing.items():
-            report.add_missing(group, unit, name, status)
+    def ask(self, measure, limit=60, **arguments):
+        """Let it measure; its answer."""
+        self.request(measure, **arguments)
+        return self.answer(limit)
+
+    def request(self, measure, **arguments):
+        """Ask, without waiting for the answer."""
+        with contextlib.suppress(BrokenPipeError):  # it has said why, or will be seen to have ended
+            self.process.stdin.write(json.dumps({"measure": measure, **arguments}) + "\n")
+            self.process.stdin.flush()
+
+    def answer(self, limit=60):
+        """Wait for the answer."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            if not selector.select(limit):
+                self.process.kill()
+                raise WorkerError(f"failed: no answer within {limit} seconds")
+        line = self.process.stdout.readline()
+        if not line:
+            code = self.process.wait(10)
+            self.said.seek(0)
+            said = self.said.read().strip().splitlines() or ["no message"]
+            raise WorkerError(f"failed: exit code {code}: {said[-1]}")
+        content = json.loads(line)
+        if "status" in content:
+            raise WorkerError(content["status"])
+        return content
+
+    def close(self):
+        """End the process."""
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(10)
+        self.process.kill()
+        self.process.wait()
+        self.said.close()
 
 
-def trips_of(trips, launch, sync):
-    """Time launch and sync, one after the other; microseconds, median and 99th percentile."""
+class Bench:
+    """The workers of a run and what they have measured."""
 
-    def measure():
-        spent = []
-        for _ in range(trips):
-            begin = time.perf_counter_ns()
-            launch()
-            sync()
-            spent.append((time.perf_counter_ns() - begin) / 1000)
-        return statistics.median(spent), statistics.quantiles(spent, n=100)[-1]
+    def __init__(self, settings, folder):
+        self.settings = settings
+        self.folder = folder
+        info = hostlaunch.driver()
+        self.driver, self.real = info.path, info.name == "cuda"
+        self.report = paired.Report("python_launch", conditions(settings))
+        self.workers, self.missing = {}, {}
 
-    return measure
+    def start(self, names):
+        """Start workers, all at once, and keep those that work."""
+        started = []
+        for name in names:
+            if ways.needs_other_library(name) and not self.real:
+                self.missing[name] = ways.NEEDS_GPU
+            else:
+                started.append(Worker(name, self.folder, self.driver))
+                started[-1].request("probe")
+        for worker in started:
+            try:
+                told = worker.answer(120)
+                worker.has = told["has"]
+                self.report.conditions["device"] = told["device"]
+                self.workers[worker.name] = worker
+            except WorkerError as error:
+                self.drop(worker, error)
+
+    def drop(self, worker, error):
+        """Give a worker up; its lines tell why."""
+        self.missing[worker.name] = str(error)
+        self.workers.pop(worker.name, None)
+        worker.close()
+
+    def rounds(self, measure, names, rounds=None, warm_up=3, **arguments):
+        """Let workers measure in turns: the answers of each, by name."""
+        subjects = [name for name in names if name in self.workers]
+
+        def ask(name):
+            worker = self.workers.get(name)
+            if worker is None:
+                return None
+            try:
+                return worker.ask(measure, **arguments)
+            except WorkerError as error:
+                self.drop(worker, error)
+                return None
+
+        rounds = rounds or self.settings.rounds
+        answers = paired.in_rounds(subjects, ask, rounds, warm_up)
+        return {name: given for name, given in answers.items() if name in self.workers}
+
+    def add(self, group, unit, answers, value=lambda values: values[0], how="difference"):
+        """Add a group: each way, compared with the bare driver in its own process."""
+        alone = answers.get(ways.ALONE) or next(iter(answers.values()), None)
+        if alone is None:
+            return
+        self.report.add(group, unit, ways.BARE, [value(a["bare"]) for a in alone])
+        for name, given in answers.items():
+            of_way, of_bare = ([value(a[which]) for a in given] for which in ("way", "bare"))
+            self.report.add(group, unit, name, of_way, ways.BARE, of_bare, how)
+
+    def add_missing(self, group, unit, names):
+        """Say of each peer that could not be measured why not."""
+        for name in names:
+            if name in self.missing:
+                self.report.add_missing(group, unit, name, self.missing[name])
 
 
-def measure_round_trips(settings, report):
+def measure_launches(bench):
+    """Enqueue and drain of each way, behind a gate in C."""
+    names = list(ways.MAKERS)
+    answers = bench.rounds("launches", names, calls=bench.settings.calls)
+    for group, unit, column in (("enqueue", "ns a call", 0), ("drain", "ns a callback", 1)):
+        shown = {
+            name: given
+            for name, given in answers.items()
+            if column == 0 or name not in ways.NO_LAUNCH
+        }
+        bench.add(group, unit, shown, lambda values, column=column: values[column])
+        bench.add_missing(group, unit, names)
+
+
+def with_launch(bench):
+    """Ways that launch one function and wait."""
+    return [name for name, worker in bench.workers.items() if worker.has["trips"]]
+
+
+def measure_round_trips(bench):
     """Launch one function and wait for it."""
-    trips = 100
-    stream = hostlaunch.Stream()
-    handle = stream.handle
-    lib = bare.library()
-    spent = (ctypes.c_int64 * trips)()
-    address = ctypes.cast(lib.bare_nothing, ctypes.c_void_p)
-
-    def from_c():
-        bare.require(lib.bare_round_trips(handle, trips, spent), "the bare round trips")
-        values = [v / 1000 for v in spent]
-        return statistics.median(values), statistics.quantiles(values, n=100)[-1]
-
-    def through_ctypes():
-        lib.bare_launch(handle, address, None)
-
-    def ours():
-        hostlaunch.host_launch(stream, peers.nothing)
-
-    subjects = [
-        Subject("launch + sync, from C", from_c),
-        Subject(
-            "C function through ctypes",
-            trips_of(trips, through_ctypes, lambda: lib.bare_synchronize(handle)),
-        ),
-        Subject("host_launch of a callable + sync", trips_of(trips, ours, stream.sync)),
-    ]
-    subjects += cupy_round_trips(trips)
-    paired.run_rounds(subjects, settings.rounds)
-    report.add_group("round trip, median of a round", "us", 0, subjects)
-    report.add_group("round trip, 99th percentile of a round", "us", 1, subjects)
+    names = [name for name in with_launch(bench) if name not in ways.NO_LAUNCH]
+    answers = bench.rounds("round_trips", names)
+    bench.add("round trip, median of a round", "us", answers, statistics.median)
+    group = "round trip, 99th percentile of a round"
+    bench.add(group, "us", answers, lambda trips: statistics.quantiles(trips, n=100)[-1])
+    group = "round trip, all"
+    own = answers.get(ways.OWN, ())
+    pooled = {name: (given, "way") for name, given in answers.items()}
+    for name, (given, which) in {ways.BARE: (own, "bare"), **pooled}.items():
+        trips = [trip for a in given for trip in a[which]]
+        if trips:
+            figure = bench.report.add(group, "us", name, [statistics.median(trips)])
+            figure.quantiles = statistics.quantiles(trips, n=QUANTILES)
+    bench.add_missing("round trip, median of a round", "us", ways.PEERS)
 
 
-def cupy_round_trips(trips):
-    """CuPy's launch and sync, where it works."""
-    name = "CuPy launch_host_func"
-    if peers.try_out(name) != "measured":
-        return []
-    stream = peers.SETUPS[name]().keeps
-
-    def launch():
-        stream.launch_host_func(peers.nothing_with, None)
-
-    return [Subject(f"{name} + synchronize", trips_of(trips, launch, stream.synchronize))]
+def measure_timeline(bench):
+    """Kernel and function in turns on the GPU's clock."""
+    names = [name for name in with_launch(bench) if not name.startswith("step")]
+    answers = bench.rounds("timeline", names)
+    bench.add("GPU timeline, kernel + host function", "us a pair", answers)
+    bench.add_missing("GPU timeline, kernel + host function", "us a pair", ways.PEERS)
 
 
-def measure_busy_main_thread(settings, report):
+def measure_busy(bench):
     """Wait per callback, one at a time, while the main thread runs Python all the time."""
-    stream = hostlaunch.Stream()
-    handle = stream.handle
-    lib = bare.library()
-    done = bare.second_stamp()
-
-    def busy_round(enqueue):
-        def measure():
-            bare.require(lib.bare_block(handle), "the gate")
-            lib.bare_stamp(handle, 0)
-            enqueue(1)
-            lib.bare_stamp(handle, 1)
-            lib.bare_open_gate()
-            while done.value == 0:
-                pass
-            bare.require(lib.bare_synchronize(handle), "cuStreamSynchronize")
-            return (lib.bare_stamped() / 1000,)
-
-        return measure
-
-    subjects = [
-        Subject("C function", busy_round(lambda n: bare.enqueue_bare(handle, n, 1))),
-        Subject(
-            "Python callable",
-            busy_round(peers.calls_of_two(hostlaunch.host_launch, stream, peers.nothing)),
-        ),
-    ]
-    paired.run_rounds(subjects, settings.rounds, warm_up=2)
-    report.add_group("main thread busy in Python", "us a callback", 0, subjects)
+    able = with_launch(bench)
+    names = [name for name in (ways.OWN, *ways.PEERS) if name in able]
+    answers = bench.rounds("busy", names, min(bench.settings.rounds, 30))
+    bench.add("main thread busy in Python", "us a callback", answers)
 
 
-def measure_threads(settings, report):
+def measure_threads(bench):
     """Functions per second from several Python threads, each with its own stream."""
-    for count in (1, 2, 4, 8):
-        streams = [hostlaunch.Stream() for _ in range(count)]
-        share = 4000 // count
+    rounds = min(bench.settings.rounds, 30)
+    for count in THREADS:
+        answers = bench.rounds("threads", [ways.OWN], rounds, count=count, functions=4000)
+        of = f"throughput of {count} thread{'s' if count > 1 else ''}"
+        bench.add(of, "thousand functions per second", answers, how="ratio")
 
-        def bare_work(stream, share=share):
-            bare.enqueue_bare(stream.handle, share, 1)
-            bare.require(bare.library().bare_synchronize(stream.handle), "cuStreamSynchronize")
 
-        def our_work(stream, share=share):
-            peers.calls_of_two(hostlaunch.host_launch, stream, peers.nothing)(share)
-            stream.sync()
+def measure_graphs(bench):
+    """Replays of graphs of kernel and function, and what adding a function costs."""
+    names = [name for name, worker in bench.workers.items() if worker.has["graph"]]
+    group, unit = "replay, 100 kernel + host function steps", "us a step"
+    bench.add(group, unit, bench.rounds("replay", names, of="way"))
+    for given in bench.rounds("replay", [ways.ALONE], of="kernels").values():
+        bench.report.add(group, unit, "kernels alone", [a["way"][0] for a in given])
+    bench.add_missing(group, unit, [ways.CORE_GRAPH])
+    group, unit = "building a graph", "ns a host function"
+    bench.add(group, unit, bench.rounds("building", names))
+    bench.add_missing(group, unit, [ways.CORE_GRAPH])
 
-        def together(work, streams=streams, share=share):
-            start = threading.Barrier(len(streams) + 1)
 
-            def run(stream):
-                start.wait()
-                work(stream)
+def measure_pending(bench):
+    """Enqueue and drain with more and more functions pending; memory of each, in new processes."""
+    names = [ways.ALONE, ways.OWN, *ways.PEERS]
+    for count in PENDING:
+        if bench.settings.quick and count > 10000:
+            continue
+        rounds = min(bench.settings.rounds, max(3, 30000 // count))
+        answers = bench.rounds("launches", names, rounds, 1, calls=count)
+        for what, unit, column in (("enqueue", "ns a call", 0), ("drain", "ns a callback", 1)):
+            group = f"{what} with {count} pending"
+            bench.add(group, unit, answers, lambda values, column=column: values[column])
 
-            threads = [threading.Thread(target=run, args=(s,)) for s in streams]
-            for thread in threads:
-                thread.start()
-            start.wait()
-            begin = time.perf_counter_ns()
-            for thread in threads:
-                thread.join()
-            return (share * len(streams) / (time.perf_counter_ns() - begin) * 1e6,)
 
-        of = f"{count} thread{'s' if count > 1 else ''}"
-        subjects = [
-            Subject(f"{of}, from C", lambda run=together, work=bare_work: run(work)),
-            Subject(f"{of}, host_launch", lambda run=together, work=our_work: run(work)),
-        ]
-        paired.run_rounds(subjects, min(settings.rounds, 30), warm_up=2)
-        unit = "thousand functions per second"
-        report.add_group(f"throughput of {of}", unit, 0, subjects, how="ratio")
+def measure_memory(bench):
+    """Resident bytes per pending launch of Python callables, each in a new process."""
+    count = 20000
+    names = [name for name in (ways.ALONE, ways.OWN, *ways.PEERS) if name in bench.workers]
+    values = {name: [] for name in names}
+    for _ in range(3):
+        started = [Worker(name, bench.folder, bench.driver) for name in names]
+        for worker in started:
+            measure = "pending_bare" if worker.name == ways.ALONE else "pending"
+            worker.request(measure, calls=count)
+        for worker in started:
+            with contextlib.suppress(WorkerError):
+                values[worker.name] += worker.answer()["way"]
+            worker.close()
+    group = f"memory per pending launch, {count} pending"
+    for name, measured in values.items():
+        shown = ways.BARE if name == ways.ALONE else name
+        if measured:
+            bench.report.add(group, "bytes resident", shown, measured)
+
+
+GROUPS = {
+    "launches": measure_launches,
+    "round-trips": measure_round_trips,
+    "timeline": measure_timeline,
+    "busy": measure_busy,
+    "threads": measure_threads,
+    "graphs": measure_graphs,
+    "pending": measure_pending,
+    "memory": measure_memory,
+}
 
 
 def processor():
@@ -246,18 +289,26 @@ def processor():
     return "unknown"
 
 
+def versions():
+    """Tell the versions of the peers that are installed."""
+    found = {}
+    for name in ways.DISTRIBUTIONS:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
 def conditions(settings):
     """Tell under which conditions this runs."""
     driver = hostlaunch.driver()
     return {
         "driver": driver.name,
         "driver version": str(driver.version),
-        "device": bare.device_name(),
         "processor": processor(),
         "cores": str(os.cpu_count()),
         "Python": f"{platform.python_version()} ({platform.python_compiler()})",
         "switch interval": f"{sys.getswitchinterval()} s",
-        **peers.versions(),
+        **versions(),
         "commit": settings.commit,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "rounds": str(settings.rounds),
@@ -265,37 +316,33 @@ def conditions(settings):
     }
 
 
-GROUPS = {
-    "launches": measure_launches,
-    "round-trips": measure_round_trips,
-    "busy": measure_busy_main_thread,
-    "threads": measure_threads,
-    "graphs": graphs.measure_graphs,
-}
-
-
 def main():
     """Parse the command line, measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=60, help="30 at least for figures to keep")
-    parser.add_argument("--calls", type=int, default=400, help="launches in a round")
+    parser.add_argument("--calls", type=int, default=400, help="launches in a round, hundreds")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, less pending")
     parser.add_argument("--only", choices=GROUPS, help="measure this group alone")
+    parser.add_argument("--ways", help="only ways whose names contain this")
     parser.add_argument("--json", help="also write all samples with their conditions to this file")
     parser.add_argument("--commit", default="unknown", help="recorded among the conditions")
-    parser.add_argument("--probe", choices=peers.SETUPS, help=argparse.SUPPRESS)
     settings = parser.parse_args()
-    if settings.probe:
-        peers.probe(settings.probe)
-    report = paired.Report("python_launch", conditions(settings))
-    gc.disable()  # a collection in the middle of a round tells nothing about launches
-    for name, measure in GROUPS.items():
-        if settings.only in (None, name):
-            measure(settings, report)
-            gc.collect()
-    gc.enable()
-    report.print()
+    if settings.quick:
+        settings.rounds = min(settings.rounds, 30)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(settings, bare.build(folder))
+        chosen = [name for name in ways.MAKERS if not settings.ways or settings.ways in name]
+        try:
+            bench.start(chosen)
+            for name, measure in GROUPS.items():
+                if settings.only in (None, name):
+                    measure(bench)
+        finally:
+            for worker in bench.workers.values():
+                worker.close()
+    bench.report.print()
     if settings.json:
-        report.write(settings.json)
+        bench.report.write(settings.json)
 
 
 if __name__ == "__main__":

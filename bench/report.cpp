@@ -62,8 +62,11 @@ void write_interval(std::ostream& out, const samples& values) {
 void write_figure(std::ostream& out, const figure& f) {
     out << "    {\"group\": " << quoted(f.group) << ", \"name\": " << quoted(f.name)
         << ", \"unit\": " << quoted(f.unit) << ", \"rounds\": " << f.values.size()
-        << ",\n     \"median\": " << median(f.values) << ", \"interval\": ";
-    write_interval(out, f.values);
+        << ", \"status\": " << quoted(f.status);
+    if (!f.values.empty()) {
+        out << ",\n     \"median\": " << median(f.values) << ", \"interval\": ";
+        write_interval(out, f.values);
+    }
     if (f.how != comparison::none) {
         const char* how = f.how == comparison::ratio ? "ratio" : "difference";
         out << ",\n     \"baseline\": " << quoted(f.baseline) << ", \"" << how
@@ -77,6 +80,10 @@ void write_figure(std::ostream& out, const figure& f) {
 }
 
 void print_figure(const figure& f) {
+    if (f.values.empty()) {
+        std::printf("  %-44s %s\n", f.name.c_str(), f.status.c_str());
+        return;
+    }
     const double value = median(f.values);
     const int digits = value != 0 && std::abs(value) < 100 ? 2 : 0;
     std::printf("  %-44s %10.*f", f.name.c_str(), digits, value);
@@ -108,6 +115,16 @@ void report::add_group(const std::string& group, const std::string& unit, std::s
         }
         add(std::move(f));
     }
+}
+
+void report::add_missing(const std::string& group, const std::string& name, const std::string& unit,
+                         const std::string& status) {
+    figure f{group, name, unit};
+    f.status = status;
+    // Beside the others of its group, if there are any.
+    const auto last = std::find_if(figures_.rbegin(), figures_.rend(),
+                                   [&](const figure& other) { return other.group == group; });
+    figures_.insert(last.base(), std::move(f));
 }
 
 void report::print() const {

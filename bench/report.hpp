@@ -33,6 +33,7 @@ struct figure {
     std::string baseline = {};  // its name; empty if this is the baseline or there is none
     samples compared = {};      // paired differences or ratios
     comparison how = comparison::none;
+    std::string status = "measured";  // else why there are no values
 };
 
 class report {
@@ -43,6 +44,10 @@ class report {
     void add_group(const std::string& group, const std::string& unit, std::size_t column,
                    const std::vector<subject>& subjects, const std::string& baseline,
                    comparison how = comparison::difference);
+
+    // Says why something could not be measured.
+    void add_missing(const std::string& group, const std::string& name, const std::string& unit,
+                     const std::string& status);
 
     void print() const;
 

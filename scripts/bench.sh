@@ -24,8 +24,10 @@ step "C++ benchmarks"
 timeout --kill-after=10 90 "$build/bench/hostlaunch_bench" --quick --commit "$commit" \
     --json "$build/cpp-embedded.json"
 step "Python benchmarks"
-timeout --kill-after=10 90 "$venv/bin/python" bench/python_launch.py --rounds 30 \
+timeout --kill-after=10 120 "$venv/bin/python" bench/python_launch.py --quick \
     --commit "$commit" --json "$build/python-embedded.json"
+step "summary"
+"$venv/bin/python" bench/summary.py "$build/cpp-embedded.json" "$build/python-embedded.json"
 if command -v valgrind >/dev/null; then
     step "instructions"
     timeout --kill-after=10 90 "$venv/bin/python" scripts/instruction_check.py "$build"

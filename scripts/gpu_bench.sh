@@ -3,8 +3,9 @@
 # Runs the benchmarks on the NVIDIA driver: gpu_bench.sh [PROGRAM_OR_BUILD_FOLDER].
 # The C++ program is in the given build folder (or is the given file), else it is built here. The
 # extension comes from scripts/gpu_check.sh's build (build/gpu/site), which is made if need be.
-# PYTHON chooses the interpreter, OUT the folder that gets the JSON files (default build/bench),
-# COMMIT is recorded with them. Ends with a short table.
+# PYTHON chooses the interpreter, CCCL a folder with CCCL's headers, OUT the folder that gets the
+# JSON files and the tables (default build/bench), COMMIT is recorded with them. Ends with a short
+# table. bench/report.py makes docs/benchmarks.md and its plots of the JSON files.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,6 +27,7 @@ find_program() {
         return
     fi
     cmake -S . -B build/gpu-bench -DCMAKE_BUILD_TYPE=Release -DHOSTLAUNCH_BUILD_BENCHMARKS=ON \
+        -DHOSTLAUNCH_CCCL="${CCCL:-}" \
         >build/gpu-bench.log 2>&1 &&
         cmake --build build/gpu-bench --parallel >>build/gpu-bench.log 2>&1 &&
         printf '%s\n' build/gpu-bench/bench/hostlaunch_bench
@@ -43,7 +45,9 @@ bench() {
 
 rm -f "$out/cpp.json" "$out/python.json"
 if program=$(find_program "$@") && [ -n "$program" ]; then
-    bench 'C++ benchmarks' 110 "$program" --commit "$commit" --json "$out/cpp.json"
+    bench 'C++ benchmarks' 120 "$program" --commit "$commit" --json "$out/cpp.json" \
+        >"$out/cpp.txt"
+    tail -2 "$out/cpp.txt"
 else
     failed=1
     echo 'no C++ program: build it with -DHOSTLAUNCH_BUILD_BENCHMARKS=ON and name the folder'
@@ -53,9 +57,10 @@ if ! "$python" -c 'import hostlaunch' 2>/dev/null; then
     step "building the extension for $("$python" --version)"
     scripts/build_extension.sh build/gpu || failed=1
 fi
-bench 'Python benchmarks' 120 "$python" bench/python_launch.py --commit "$commit" \
-    --json "$out/python.json"
+bench 'Python benchmarks' 200 "$python" bench/python_launch.py --commit "$commit" \
+    --json "$out/python.json" >"$out/python.txt"
+tail -2 "$out/python.txt"
 
-step 'summary'
+step "summary (everything is in $out/cpp.txt and $out/python.txt)"
 "$python" bench/summary.py "$out/cpp.json" "$out/python.json" || failed=1
 exit "$failed"

@@ -121,15 +121,31 @@ void raise_pending_signals() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
+// Releases after a wait, or lets the main thread do it later if the wait ends with an exception.
+template <class Wait>
+void wait_and_release(Wait&& wait) {
+    try {
+        {
+            const release_follows promise;
+            wait();
+        }
+        raise_pending_signals();
+    } catch (...) {
+        ask_for_release();
+        throw;
+    }
+    release_ended();
+}
+
 void stream_sync(py_stream& self) {
     const stream_argument stream = stream_of(self, "Stream.sync");
-    throw_status(on_stream(stream,
-                           [](const core::stream_target& target) {
-                               return core::as_is::settle_after(core::sync_stream(target));
-                           }),
-                 "Stream.sync");
-    raise_pending_signals();
-    release_ended();
+    wait_and_release([&stream] {
+        throw_status(on_stream(stream,
+                               [](const core::stream_target& target) {
+                                   return core::as_is::settle_after(core::sync_stream(target));
+                               }),
+                     "Stream.sync");
+    });
 }
 
 nb::object stream_record(py_stream& self, nb::object event) {
@@ -178,10 +194,10 @@ int stream_device(py_stream& self) {
 }
 
 void event_sync(py_event& self) {
-    use_object(self, "Event.sync",
-               [](core::event& e) { return core::as_is::settle_after(e.sync()); });
-    raise_pending_signals();
-    release_ended();
+    wait_and_release([&self] {
+        use_object(self, "Event.sync",
+                   [](core::event& e) { return core::as_is::settle_after(e.sync()); });
+    });
 }
 
 bool event_is_done(py_event& self) {

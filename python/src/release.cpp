@@ -18,8 +18,9 @@ namespace {
 
 std::atomic<unsigned long> main_thread{0};
 
-// True from a request until its drain begins. Requesters push, then look; the drain clears, then
-// takes (all sequentially consistent): a requester that finds it set is seen by that drain.
+// True from a request until its drain begins, and while the main thread waits in a call that drains
+// afterwards. Requesters push, then look; the drain clears, then takes (all sequentially
+// consistent): a requester that finds it set is seen by that drain.
 std::atomic<bool> scheduled{false};
 
 bool nothing_to_release() noexcept {
@@ -45,10 +46,15 @@ bool request_drain() noexcept {
     return done;
 }
 
-void release_one(core::record& r) {
-    payload p = payload_of(r);
-    core::record_pool::instance().recycle(r);
-    destroy_payload(p);
+// True if nothing dies by dropping what the payload holds: then no finalizer runs.
+bool drops_counts_only(const payload& p) noexcept {
+#ifdef Py_GIL_DISABLED
+    (void)p;
+    return false;
+#else
+    return p.context == nullptr && p.result == nullptr && p.exception == nullptr &&
+           Py_REFCNT(p.fn) > 1;
+#endif
 }
 
 // Detached: the driver is never entered with the GIL.
@@ -72,13 +78,36 @@ void release_ended() noexcept {
     PyObject* exception = take_exception();
     // Finalizers that call CUDA must not harm a capture of this or another thread (contract G4).
     core::relaxed_capture mode(core::relaxed_capture::unentered{});
-    in_driver([&mode] { mode.enter(); });
-    core::to_release().drain(release_one);
-    in_driver([&mode] {
-        core::run_deferred();
-        mode.leave();
+    bool entered = false;
+    core::to_release().drain([&](core::record& r) {
+        payload p = payload_of(r);
+        core::record_pool::instance().recycle(r);
+        if (!entered && !drops_counts_only(p)) {
+            in_driver([&mode] { mode.enter(); });
+            entered = true;
+        }
+        destroy_payload(p);
     });
+    if (entered || core::has_deferred()) {
+        in_driver([&mode] {
+            core::run_deferred();
+            mode.leave();
+        });
+    }
     restore_exception(exception);
+}
+
+release_follows::release_follows() noexcept
+    : promised_(on_main_thread() && !core::in_host_function()) {
+    if (promised_) scheduled.store(true);
+}
+
+release_follows::~release_follows() {
+    if (promised_) scheduled.store(false);
+}
+
+void ask_for_release() noexcept {
+    if (!nothing_to_release()) core::request_release();
 }
 
 bool init_release() {

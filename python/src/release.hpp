@@ -13,6 +13,22 @@ bool on_main_thread() noexcept;
 // release. Runs finalizers of users; saves and restores the current exception.
 void release_ended() noexcept;
 
+// For a wait of the main thread that is followed by release_ended: what ends meanwhile needs no
+// pending call, which could not run before. On other threads it does nothing. requires: attached.
+class release_follows {
+  public:
+    release_follows() noexcept;
+    ~release_follows();
+    release_follows(const release_follows&) = delete;
+    release_follows& operator=(const release_follows&) = delete;
+
+  private:
+    bool promised_;
+};
+
+// Asks for a release of what has ended, where one was promised and cannot follow.
+void ask_for_release() noexcept;
+
 // Reads the main thread's identity and sets the hooks. Called once at import; false with an
 // exception set if it failed.
 bool init_release();
