@@ -2,8 +2,8 @@
 // Instantiates, launches and updates graphs.
 #include "core/graph.hpp"
 
+#include <mutex>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 #include "driver/driver.hpp"
@@ -47,17 +47,7 @@ status update_executable(abi::graph_exec exec, abi::graph from) noexcept {
 
 template <class F>
 auto executable_graph::in_turn(F&& f) {
-    using answer_type = std::invoke_result_t<F&>;
-    if (!uses_.enter()) return answer_type{refuse_closed("graph")};
-    struct use {
-        executable_graph& used;
-        ~use() {
-            if (used.uses_.leave()) used.last_out();
-        }
-    };
-    const use until_the_end{*this};  // and until the mutex is free again; f may throw
-    const std::lock_guard turn(mutex_);
-    return answer_type(f());
+    return turns_.take("graph", f, [this] { last_out(); });
 }
 
 status executable_graph::create(const std::shared_ptr<graph_source>& source,
@@ -140,28 +130,16 @@ added executable_graph::update_callback(const graph_node_token& node, record& r,
     });
 }
 
-// Makes a user object for the record and gives its reference to the source; the rest is in
-// exchange.
+// The function is owned by the graph before the node has it; the rest is in exchange.
 added executable_graph::replace(graph_source::entry& entry, record& r, const host_call& call) {
-    const token t = attach_to_graphs(r);
-    graph_source::entry fresh{entry.node, nullptr, call};
-    if (call.gated) fresh.call.user_data = reinterpret_cast<void*>(t);
-    if (const int code = api().user_object_create(&fresh.object, reinterpret_cast<void*>(t),
-                                                  &hostlaunch_graph_release, 1,
-                                                  abi::user_object_no_destructor_sync)) {
-        return take_back_alone(r, {code, "cuUserObjectCreate"});
-    }
-    if (const int code = api().graph_retain_user_object(source_->graph, fresh.object, 1,
-                                                        abi::graph_user_object_move)) {
-        const added back = take_back(r, t, {code, "cuGraphRetainUserObject"});
-        api().user_object_release(fresh.object, 1);
-        return back;
-    }
+    held_record held;
+    if (const added a = give_to_graph(r, call, source_->graph, &held); !a.status.ok()) return a;
+    const graph_source::entry fresh{entry.node, held.object, held.call};
     const status s = exchange(entry, fresh);
     if (s.ok()) return {};
     // The node could not be given its former function again: the new one stays with the graph.
     if (entry.object == fresh.object) return {s, false};
-    const added back = take_back(r, t, s);
+    const added back = take_back(r, held.t, s);
     api().graph_release_user_object(source_->graph, fresh.object, 1);
     return back;
 }
@@ -200,7 +178,7 @@ status executable_graph::exchange(graph_source::entry& entry, const graph_source
 }
 
 void executable_graph::close() noexcept {
-    if (uses_.close()) last_out();
+    if (turns_.close()) last_out();
 }
 
 void executable_graph::last_out() noexcept {

@@ -7,9 +7,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 
 #include "core/graph_builder.hpp"
+#include "core/turns.hpp"
 
 namespace hostlaunch::core {
 
@@ -37,7 +37,7 @@ class executable_graph {
 
     // Launches in flight go on.
     void close() noexcept;
-    bool is_closed() const noexcept { return uses_.is_closed(); }
+    bool is_closed() const noexcept { return turns_.is_closed(); }
 
     std::uint64_t value() const noexcept { return reinterpret_cast<std::uint64_t>(exec_); }
 
@@ -50,7 +50,7 @@ class executable_graph {
     template <class F>
     status on_free_stream(stream_target target, F&& f);
 
-    // With the mutex held.
+    // In this thread's turn.
     status own_source();
     added replace(graph_source::entry& entry, record& r, const host_call& call);
     status exchange(graph_source::entry& entry, const graph_source::entry& fresh);
@@ -58,8 +58,7 @@ class executable_graph {
     void last_out() noexcept;
 
     const abi::graph_exec exec_;
-    closable uses_;
-    std::mutex mutex_;  // guards source_, and use of the executable
+    turns turns_;  // to use source_ and the executable
     std::shared_ptr<graph_source> source_;
 };
 

@@ -4,8 +4,8 @@
 
 #include <array>
 #include <atomic>
+#include <mutex>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 #include "core/graph.hpp"
@@ -49,25 +49,11 @@ abi::graph_node node_with(abi::graph_node tip, const host_call& given) noexcept 
     return same ? tip : nullptr;
 }
 
-void* pointer_of(token t) noexcept {
-    return reinterpret_cast<void*>(t);
-}
-
 }  // namespace
 
 template <class F>
 auto graph_builder::in_turn(F&& f) {
-    using answer_type = std::invoke_result_t<F&>;
-    if (!uses_.enter()) return answer_type{refuse_closed("builder")};
-    struct use {
-        graph_builder& used;
-        ~use() {
-            if (used.uses_.leave()) used.last_out();
-        }
-    };
-    const use until_the_end{*this};  // and until the mutex is free again; f may throw
-    const std::lock_guard turn(mutex_);
-    return answer_type(f());
+    return turns_.take("builder", f, [this] { last_out(); });
 }
 
 status graph_builder::create(const std::shared_ptr<stream>& owner,
@@ -218,28 +204,16 @@ added graph_builder::add_node(record& r, const host_call& call, graph_node_token
 
     const relaxed_capture mode;
     const std::lock_guard turn(capture_turns[now.id % capture_turns.size()]);
-    const token t = attach_to_graphs(r);
-    abi::user_object object = nullptr;
-    if (const int code = api().user_object_create(&object, pointer_of(t), &hostlaunch_graph_release,
-                                                  1, abi::user_object_no_destructor_sync)) {
-        return take_back_alone(r, {code, "cuUserObjectCreate"});
-    }
-    if (const int code =
-            api().graph_retain_user_object(now.graph, object, 1, abi::graph_user_object_move)) {
-        const added back = take_back(r, t, {code, "cuGraphRetainUserObject"});
-        api().user_object_release(object, 1);
-        return back;
-    }
-    host_call given = call;
-    if (given.gated) given.user_data = pointer_of(t);
+    held_record held;
+    if (const added a = give_to_graph(r, call, now.graph, &held); !a.status.ok()) return a;
     stream_target target = target_;
     const target_scope scope(target);
-    if (!scope.status().ok()) return take_back(r, t, scope.status());
-    if (const int code = api().launch_host_func(target.handle, given.fn, given.user_data)) {
-        return take_back(r, t, {code, "cuLaunchHostFunc"});
+    if (!scope.status().ok()) return take_back(r, held.t, scope.status());
+    if (const int code = api().launch_host_func(target.handle, held.call.fn, held.call.user_data)) {
+        return take_back(r, held.t, {code, "cuLaunchHostFunc"});
     }
-    source_->entries.push_back({nullptr, object, given});
-    const abi::graph_node node = read(now).ok() ? node_with(now.tip, given) : nullptr;
+    source_->entries.push_back({nullptr, held.object, held.call});
+    const abi::graph_node node = read(now).ok() ? node_with(now.tip, held.call) : nullptr;
     source_->entries.back().node = node;
     *out = {node == nullptr ? 0 : source_->id, source_->entries.size() - 1};
     return {};
@@ -280,7 +254,7 @@ status graph_builder::is_building(bool* out) {
 }
 
 void graph_builder::close() noexcept {
-    if (uses_.close()) last_out();
+    if (turns_.close()) last_out();
 }
 
 void graph_builder::last_out() noexcept {

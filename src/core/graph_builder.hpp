@@ -8,15 +8,14 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "core/abandoned_capture.hpp"
-#include "core/closable.hpp"
 #include "core/graph_function.hpp"
 #include "core/graph_source.hpp"
 #include "core/objects.hpp"
+#include "core/turns.hpp"
 
 namespace hostlaunch::core {
 
@@ -54,7 +53,7 @@ class graph_builder {
 
     // Gives up a capture of its own in progress; only detaches from another library's. Never fails.
     void close() noexcept;
-    bool is_closed() const noexcept { return uses_.is_closed(); }
+    bool is_closed() const noexcept { return turns_.is_closed(); }
 
     abi::stream raw_stream() const noexcept { return target_.handle; }
     const stream_target& target() const noexcept { return target_; }
@@ -76,7 +75,7 @@ class graph_builder {
     template <class F>
     auto in_turn(F&& f);
 
-    // With the mutex held.
+    // In this thread's turn.
     status begin_capture(abi::capture_mode mode);
     status end_capture();
     status read(capture& out) const noexcept;
@@ -89,9 +88,8 @@ class graph_builder {
     const stream_target target_;
     const std::shared_ptr<stream> owner_;  // in use while the builder is open; null if foreign
     const bool attached_;
-    closable uses_;
 
-    std::mutex mutex_;  // guards what follows, and use of the driver's capture
+    turns turns_;  // to use what follows, and the driver's capture
     phase phase_ = phase::idle;
     std::unique_ptr<abandoned_capture> capture_;  // ours, what close needs; made by begin
     std::thread::id only_thread_;                 // that may end the capture; none: any may

@@ -4,9 +4,12 @@
 
 #include "core/outcomes.hpp"
 #include "core/pool.hpp"
+#include "driver/driver.hpp"
 
 namespace hostlaunch::core {
 namespace {
+
+using driver_library::api;
 
 record_pool& pool() noexcept {
     return record_pool::instance();
@@ -17,12 +20,6 @@ void set_state(record& r, state s) noexcept {
 }
 
 }  // namespace
-
-token attach_to_graphs(record& r) noexcept {
-    const token t = r.token_from(r.word.load(std::memory_order_relaxed));
-    set_state(r, state::attached);
-    return t;
-}
 
 record* held_by_graphs(token t) noexcept {
     const auto index = static_cast<std::uint32_t>(t & (record_pool::max_records - 1));
@@ -50,9 +47,24 @@ added take_back(record& r, token t, status why) noexcept {
     return {why, r.move(t >> record::index_bits, state::attached, state::withdrawn)};
 }
 
-added take_back_alone(record& r, status why) noexcept {
-    set_state(r, state::hollow);
-    return {why, true};
+added give_to_graph(record& r, const host_call& call, abi::graph graph, held_record* out) noexcept {
+    const token t = r.token_from(r.word.load(std::memory_order_relaxed));
+    void* const as_data = reinterpret_cast<void*>(t);
+    set_state(r, state::attached);
+    *out = {t, nullptr, call};
+    if (call.gated) out->call.user_data = as_data;
+    if (const int code = api().user_object_create(&out->object, as_data, &hostlaunch_graph_release,
+                                                  1, abi::user_object_no_destructor_sync)) {
+        set_state(r, state::hollow);
+        return {{code, "cuUserObjectCreate"}};
+    }
+    if (const int code =
+            api().graph_retain_user_object(graph, out->object, 1, abi::graph_user_object_move)) {
+        const added back = take_back(r, t, {code, "cuGraphRetainUserObject"});
+        api().user_object_release(out->object, 1);
+        return back;
+    }
+    return {};
 }
 
 void let_go(record& r) noexcept {

@@ -20,10 +20,6 @@ struct host_call {
     bool gated = true;
 };
 
-// Moves a filled record from free to attached and returns its token, which is what a gated
-// function's trampoline is called with. requires: the caller owns the record.
-token attach_to_graphs(record& r) noexcept;
-
 // The record behind a token while graphs hold it, else null. On the driver's thread.
 record* held_by_graphs(token t) noexcept;
 
@@ -38,12 +34,20 @@ struct [[nodiscard]] added {
     bool owns_payload = true;
 };
 
+// A record that a graph holds: by this user object, of which the graph has the only reference.
+struct held_record {
+    token t = 0;
+    abi::user_object object = nullptr;
+    host_call call;  // for the node: a gated function's trampoline is called with the token
+};
+
+// Moves a filled record from free to attached, and has the graph hold it. `out` counts on success
+// only; after a failure nothing refers to the record. requires: the caller owns the record.
+added give_to_graph(record& r, const host_call& call, abi::graph graph, held_record* out) noexcept;
+
 // After the driver refused the node: the payload becomes the caller's again, although a graph still
 // refers to the record, unless the graph has died meanwhile and the record awaits release.
 added take_back(record& r, token t, status why) noexcept;
-
-// The same where no graph refers to the record.
-added take_back_alone(record& r, status why) noexcept;
 
 // Second step of taking back, once the payload is destroyed: the record is recycled by whoever of
 // the caller and the driver lets go last.
