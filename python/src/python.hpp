@@ -55,6 +55,19 @@ inline int find_attribute(PyObject* object, PyObject* name, owned& out) {
     return found;
 }
 
+// A module that was imported; null without an exception if it was not. Owned, since another thread
+// may take it out of sys.modules.
+inline owned imported_module(PyObject* name) {
+    PyObject* modules = PyImport_GetModuleDict();
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject* module = nullptr;
+    if (PyDict_GetItemRef(modules, name, &module) < 0) PyErr_Clear();
+    return owned(module);
+#else
+    return owned(Py_XNewRef(PyDict_GetItemWithError(modules, name)));
+#endif
+}
+
 // Whether a type or its bases define a name; metatypes do not count. CPython caches the answers.
 inline bool type_has(PyTypeObject* type, PyObject* name) {
 #ifdef Py_GIL_DISABLED
