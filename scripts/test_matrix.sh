@@ -59,12 +59,9 @@ install_shared() {
 # Packages with compiled parts: the first pin that has a wheel for this version, or none; tests that
 # need one that is missing skip themselves.
 install_compiled() {
-    local name=$1 folder=$2 package pin abis=(--abi none)
-    case $name in
-    3.13t | 3.14t) abis+=(--abi "cp${name/./}") ;;
-    *t) abis+=(--abi "cp${name/./}" --abi abi3t) ;;
-    *) abis+=(--abi "cp${name/./}" --abi abi3) ;;
-    esac
+    local name=$1 folder=$2 package pin
+    # pip asks the first ABI whether it is free-threaded, and adds abi3 if it is not.
+    local abis=(--abi "cp${name/./}" --abi none)
     for package in hypothesis numpy; do
         for pin in $(pins "$package") none; do
             if [ "$pin" = none ]; then
@@ -86,7 +83,7 @@ build_for() {
         requirements src scripts/build_extension.sh scripts/test_matrix.sh)"
     stamp_is "matrix-$name" "$key" && return
     step "building the extension for Python $name"
-    rm -rf "$folder"
+    rm -rf "$folder/packages" "$folder/site"
     mkdir -p "$folder"
     install_compiled "$name" "$folder/packages"
     PYTHON=$interpreter PYTHONPATH=$work/packages scripts/build_extension.sh "$work/tree" --fresh \
@@ -109,7 +106,7 @@ run_tests() {
 declare -A interpreters origins skipped
 status=0
 
-scripts/setup.sh build test
+scripts/setup.sh build test interpreters
 mkdir -p "$work"
 install_shared
 for name in "${names[@]}"; do
