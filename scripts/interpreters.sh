@@ -36,6 +36,8 @@ list_installed() {
 find_installed() {
     while IFS= read -r interpreter; do
         if is_interpreter "$interpreter" "$1"; then
+            # What a shim of pyenv stands for.
+            interpreter=$("$interpreter" -I -c 'import sys; print(sys.executable)')
             origin=$interpreter
             return
         fi

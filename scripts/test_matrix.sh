@@ -103,54 +103,60 @@ run_tests() {
     echo "$status" >"$folder/status"
 }
 
+# The end of the script: a line for each interpreter, after what pytest said where it failed.
+report() {
+    local name folder version counts summary=()
+    for name in "${names[@]}"; do
+        folder=$work/$name
+        if [ -n "${skipped[$name]:-}" ]; then
+            summary+=("Python $name: skipped: ${skipped[$name]}")
+            continue
+        elif [ -z "${interpreters[$name]:-}" ]; then
+            summary+=("Python $name: FAILED: ${origins[$name]}")
+            continue
+        fi
+        version=$("${interpreters[$name]}" -c 'import platform; print(platform.python_version())')
+        counts=$("$venv/bin/python" scripts/count_tests.py "$folder/results.xml" \
+            "$(cat "$folder/status")") || {
+            status=1
+            step "what pytest said on Python $name"
+            cat "$folder/log"
+        }
+        summary+=("Python $name ($version, ${origins[$name]}): ${counts##*$'\n'}")
+    done
+    printf '%s\n' "${summary[@]}"
+}
+
 declare -A interpreters origins skipped
 status=0
 
-scripts/setup.sh build test interpreters
-mkdir -p "$work"
-install_shared
-for name in "${names[@]}"; do
-    interpreter='' origin=''
-    if ! find_interpreter "$name"; then
-        skipped[$name]=$origin
-        [ -z "$asked" ] || status=1
-        continue
-    fi
-    origins[$name]=$origin
-    if build_for "$name" "$interpreter"; then
-        interpreters[$name]=$interpreter
-    else
-        origins[$name]="$origin; the extension could not be built"
-        status=1
-    fi
-done
-
-for name in "${names[@]}"; do
-    [ -n "${interpreters[$name]:-}" ] || continue
-    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
-    step "running the tests on Python $name (${origins[$name]})"
-    run_tests "$name" "${interpreters[$name]}" &
-done
-wait
-
-summary=()
-for name in "${names[@]}"; do
-    folder=$work/$name
-    if [ -n "${skipped[$name]:-}" ]; then
-        summary+=("Python $name: skipped: ${skipped[$name]}")
-        continue
-    elif [ -z "${interpreters[$name]:-}" ]; then
-        summary+=("Python $name: FAILED: ${origins[$name]}")
-        continue
-    fi
-    version=$("${interpreters[$name]}" -c 'import platform; print(platform.python_version())')
-    counts=$("$venv/bin/python" scripts/count_tests.py "$folder/results.xml" \
-        "$(cat "$folder/status")") || {
-        status=1
-        step "what pytest said on Python $name"
-        cat "$folder/log"
-    }
-    summary+=("Python $name ($version, ${origins[$name]}): ${counts##*$'\n'}")
-done
-printf '%s\n' "${summary[@]}"
-exit "$status"
+main() {
+    scripts/setup.sh build test interpreters
+    mkdir -p "$work"
+    install_shared
+    local name interpreter origin
+    for name in "${names[@]}"; do
+        if ! find_interpreter "$name"; then
+            skipped[$name]=$origin
+            [ -z "$asked" ] || status=1
+            continue
+        fi
+        origins[$name]=$origin
+        if build_for "$name" "$interpreter"; then
+            interpreters[$name]=$interpreter
+        else
+            origins[$name]="$origin; the extension could not be built"
+            status=1
+        fi
+    done
+    for name in "${names[@]}"; do
+        [ -n "${interpreters[$name]:-}" ] || continue
+        while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+        step "running the tests on Python $name (${origins[$name]})"
+        run_tests "$name" "${interpreters[$name]}" &
+    done
+    wait
+    report
+    exit "$status"
+}
+main
