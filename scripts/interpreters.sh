@@ -49,9 +49,10 @@ find_installed() {
 archive_apt() {
     local command=$1
     shift
-    "$command" -qq -o Dir::Etc::sourcelist="$archive_state/sources" -o Dir::Etc::sourceparts=/dev/null \
-        -o Dir::State="$archive_state/state" -o Dir::State::status=/dev/null \
-        -o Dir::Cache="$archive_state/cache" -o APT::Sandbox::User="$(id -un)" \
+    "$command" -qq -o Dir::Etc::sourcelist="$archive_state/sources" \
+        -o Dir::Etc::sourceparts=/dev/null -o Dir::State="$archive_state/state" \
+        -o Dir::State::status=/dev/null -o Dir::Cache="$archive_state/cache" \
+        -o APT::Sandbox::User="$(id -un)" \
         -o APT::Architecture="$(dpkg --print-architecture)" -o Acquire::Languages=none \
         -o Acquire::Retries=3 "$@"
 }
@@ -92,6 +93,8 @@ unpack_packages() {
     for package in "$archive_state"/packages/*.deb; do
         dpkg-deb -x "$package" "$folder" || return
     done
+    # The one beside Python.h looks for this one in the system's include path.
+    mv "$folder"/usr/include/*/"python$name/pyconfig.h" "$folder/usr/include/python$name/pyconfig.h"
 }
 
 # The interpreter in FOLDER must not meet this system's libc. A script takes its place, so that
@@ -185,7 +188,10 @@ build_free_threaded() {
 # short is made again.
 fetch_interpreter() {
     local name=$1 folder=$2
-    [ "$name" != 3.12 ] || { origin="not found on PATH or in ~/.pyenv, and Debian has none"; return 1; }
+    if [ "$name" = 3.12 ]; then
+        origin="not found on PATH or in ~/.pyenv, and Debian has none"
+        return 1
+    fi
     if ! command -v apt-get >/dev/null || [ ! -e "$archive_keyring" ]; then
         origin="not found on PATH or in ~/.pyenv, and this system cannot read Debian's archive"
         return 1

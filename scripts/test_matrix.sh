@@ -30,7 +30,8 @@ if [ ${#names[@]} -eq 0 ]; then
 elif [ "${names[*]}" = ci ]; then
     names=("${gate[@]}")
     # These hold for the driver and for arguments, whatever the interpreter.
-    tests+=(--ignore-glob='tests/python/test_*_gpu.py' --ignore-glob='tests/python/test_two_devices*')
+    tests+=(--ignore-glob='tests/python/test_*_gpu.py'
+        --ignore-glob='tests/python/test_two_devices*')
 fi
 
 # pins PATTERN: the lines of requirements that match, without conditions.
@@ -87,9 +88,8 @@ build_for() {
     mkdir -p "$folder"
     install_compiled "$name" "$folder/packages"
     PYTHON=$interpreter PYTHONPATH=$work/packages scripts/build_extension.sh "$work/tree" --fresh \
-        -DCMAKE_CXX_FLAGS_RELEASE=-O1 || return
-    mv "$work/tree/site" "$folder/site"
-    stamp "matrix-$name" "$key"
+        -DCMAKE_CXX_FLAGS_RELEASE=-O1 && mv "$work/tree/site" "$folder/site" &&
+        stamp "matrix-$name" "$key"
 }
 
 run_tests() {
