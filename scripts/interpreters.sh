@@ -98,7 +98,7 @@ unpack_packages() {
 }
 
 # The interpreter in FOLDER must not meet this system's libc. A script takes its place, so that
-# sys.executable starts the same one again.
+# sys.executable starts the same one again. The option hides LD_LIBRARY_PATH, so it is put behind.
 write_starter() {
     local folder=$1 program=$1/usr/bin/python$2 loader libraries
     loader=$(find "$folder/lib" "$folder/usr/lib" -name 'ld-linux*.so.*' -type f 2>/dev/null |
@@ -108,8 +108,9 @@ write_starter() {
         paste -sd:)
     mv "$program" "$program.program"
     # shellcheck disable=SC2016
-    printf '#!/bin/sh\nexec "%s" --library-path "%s" --argv0 "$0" "%s" "$@"\n' \
-        "$loader" "$libraries" "$program.program" >"$program"
+    printf '#!/bin/sh\nexec "%s" --library-path "%s%s" --argv0 "$0" "%s" "$@"\n' \
+        "$loader" "$libraries" '${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}' "$program.program" \
+        >"$program"
     chmod +x "$program"
 }
 
