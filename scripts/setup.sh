@@ -71,7 +71,8 @@ find_missing() {
         has_header gtest/gtest.h || missing+=(libgtest-dev)
         command -v pkg-config >/dev/null || missing+=(pkg-config)
     fi
-    if has_group interpreters; then  # what a Python built from source has modules for
+    if has_group interpreters; then  # to unpack a Python's source, and what it has modules for
+        command -v xz >/dev/null || missing+=(xz-utils)
         has_header ffi.h || missing+=(libffi-dev)
         has_header zlib.h || missing+=(zlib1g-dev)
     fi
