@@ -3,18 +3,22 @@
 
 # The CMake preset that the C++ tests are built with: dev, release, asan or tsan.
 PRESET ?= dev
+# The interpreters of `make test-matrix`, e.g. VERSIONS='3.11 3.13t'; none: all that can be had.
+VERSIONS ?=
 # Arguments for `make demo`, e.g. ARGS=/path/to/a/file.
 ARGS ?=
 # What `make bench-report` reads.
 RUNS ?= build/bench/cpp.json build/bench/python.json
 
 .NOTPARALLEL:
-.PHONY: help build test demo lint format sanitize instructions bench gpu-check gpu-bench \
-	bench-report clean
+.PHONY: help build test test-matrix test-matrix-ci demo lint format sanitize instructions bench \
+	gpu-check gpu-bench bench-report clean
 
 help:
 	@echo 'make build      set up .venv and install hostlaunch into it'
 	@echo 'make test       set up everything and run all tests (PRESET=$(PRESET))'
+	@echo 'make test-matrix  the Python tests on several interpreters (VERSIONS=...)'
+	@echo 'make test-matrix-ci  the same on the oldest, the newest and a free-threaded one, in short'
 	@echo 'make demo       set up everything and run examples/pipeline.py (ARGS=...)'
 	@echo 'make lint       clang-format, clang-tidy, ruff and mypy'
 	@echo 'make format     let clang-format and ruff rewrite the sources'
@@ -36,6 +40,12 @@ test:
 	@scripts/setup.sh build test
 	@scripts/build.sh
 	@scripts/test.sh $(PRESET)
+
+test-matrix:
+	@scripts/test_matrix.sh $(VERSIONS)
+
+test-matrix-ci:
+	@scripts/test_matrix.sh ci
 
 demo: build
 	@echo '==> running examples/pipeline.py'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes .venv ready for the given groups of work: build, test, lint, profile.
+# Makes .venv ready for the given groups of work: build, test, lint, profile, interpreters.
 #
 # Finds what the system lacks, installs just that with apt-get (as root, or through sudo if that
 # asks no password), else names the exact command. Everything else comes pinned from PyPI.
@@ -70,6 +70,11 @@ find_missing() {
     if has_group test; then
         has_header gtest/gtest.h || missing+=(libgtest-dev)
         command -v pkg-config >/dev/null || missing+=(pkg-config)
+    fi
+    if has_group interpreters; then  # to unpack a Python's source, and what it has modules for
+        command -v xz >/dev/null || missing+=(xz-utils)
+        has_header ffi.h || missing+=(libffi-dev)
+        has_header zlib.h || missing+=(zlib1g-dev)
     fi
     if has_group profile; then
         command -v valgrind >/dev/null || missing+=(valgrind)

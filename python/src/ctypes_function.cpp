@@ -37,9 +37,9 @@ class known_class {
 
     // A borrowed reference; null if the module was not imported, or with an exception set.
     PyObject* look_up() {
-        PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), module_name_);
-        if (module == nullptr) return nullptr;
-        PyObject* found = PyObject_GetAttr(module, class_name_);
+        const owned module = imported_module(module_name_);
+        if (!module) return nullptr;
+        PyObject* found = PyObject_GetAttr(module.get(), class_name_);
         if (found == nullptr || found == last()) {
             Py_XDECREF(found);
             return found;
@@ -147,11 +147,11 @@ bool keeps_thunk(PyObject* object, int depth) {
         return true;
     }
     if (PyDict_Check(object)) {
-        PyObject* key = nullptr;
-        PyObject* value = nullptr;
-        Py_ssize_t at = 0;
-        while (PyDict_Next(object, &at, &key, &value)) {
-            if (keeps_thunk(value, depth + 1)) return true;
+        // A copy: another thread may change what an object keeps.
+        const owned values(PyDict_Values(object));
+        if (!values) PyErr_Clear();
+        for (Py_ssize_t i = 0; values && i < PyList_GET_SIZE(values.get()); ++i) {
+            if (keeps_thunk(PyList_GET_ITEM(values.get(), i), depth + 1)) return true;
         }
         return false;
     }

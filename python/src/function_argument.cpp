@@ -43,6 +43,8 @@ bool is_marked(PyObject* function) {
 
 int flags_of_function(PyObject* function) {
     if (is_marked(function)) return CO_COROUTINE;
+    // Borrowed, and another thread may replace it: without a GIL, code objects are freed only by
+    // the collector, which stops this thread at calls into the interpreter alone.
     return reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(function))->co_flags & idle_flags;
 }
 
@@ -122,10 +124,11 @@ bool check_callable(PyObject* fn, PyObject* user_data) {
 }
 
 bool is_instance_of(PyObject* object, const char* module_name, const char* class_name) {
-    PyObject* modules = PyImport_GetModuleDict();
-    PyObject* module = PyDict_GetItemString(modules, module_name);  // borrowed
-    if (module == nullptr) return false;                            // no such object can exist
-    const owned cls(PyObject_GetAttrString(module, class_name));
+    const owned name(PyUnicode_InternFromString(module_name));
+    const owned module = name ? imported_module(name.get()) : owned();
+    if (!module) PyErr_Clear();
+    if (!module) return false;  // no such object can exist
+    const owned cls(PyObject_GetAttrString(module.get(), class_name));
     if (!cls) {
         PyErr_Clear();
         return false;

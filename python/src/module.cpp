@@ -2,6 +2,7 @@
 // The extension module hostlaunch._native.
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <stdexcept>
 
 #include "attach.hpp"
@@ -33,13 +34,12 @@ void require_main_interpreter() {
 
 // The classes, the release list and the exit handler belong to the first module object.
 void require_first_import() {
-    static bool imported = false;
-    if (imported) {
+    static std::atomic<bool> imported{false};
+    if (imported.exchange(true)) {
         throw std::runtime_error(
             "hostlaunch was imported before in this process and cannot be imported anew: its "
             "modules must stay in sys.modules");
     }
-    imported = true;
 }
 
 nb::tuple read_stats() {

@@ -21,8 +21,9 @@ using core::state;
 
 // Reports the current exception with object = fn and keeps it for release on the main thread.
 void report(const payload& p, payload& left) {
-    left.exception = take_exception();
-    restore_exception(Py_NewRef(left.exception));
+    PyObject* exception = take_exception();
+    left.exception = reference_for_others(exception);
+    restore_exception(exception);
     PyErr_WriteUnraisable(p.fn);
 }
 
@@ -37,7 +38,7 @@ state call_callable(const payload& p, payload& left) {
     if (result == Py_None) {
         Py_DECREF(result);
     } else {
-        left.result = result;
+        left.result = hand_over(result);
     }
     return state::ran;
 }
@@ -59,7 +60,7 @@ void run(record& r, Call call) {
     {
         const core::host_function_scope inside;
         outcome = call(p, p);
-        p.context = take_dirty_context(a);
+        p.context = hand_over(take_dirty_context(a));
     }
     // Before the detach: a main thread that waits for the GIL then finds the request at once.
     if (core::finish(r, outcome)) core::request_release();
@@ -85,7 +86,7 @@ void run_for_graph(record& r, Call call) {
     {
         const core::host_function_scope inside;
         outcome = call(payload_of(r), left);
-        left.context = take_dirty_context(a);
+        left.context = hand_over(take_dirty_context(a));
     }
     core::count_graph_run(outcome);
     leave_behind(left);
@@ -136,7 +137,7 @@ extern "C" void hostlaunch_python_graph_code(void* token) {
 
 payload& fill_payload(core::record& r, PyObject* fn, function_argument& function) {
     auto* p = new (r.payload) payload;
-    p->fn = Py_NewRef(fn);
+    p->fn = reference_for_others(fn);
     p->code = function.code;
     p->user_data = function.user_data;
     p->copy = std::exchange(function.copy, nullptr);

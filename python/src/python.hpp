@@ -32,6 +32,31 @@ class owned {
     PyObject* object_ = nullptr;
 };
 
+// A new reference to be dropped on another thread. Without a GIL the thread that made an object
+// destroys it, when it next gets to that, unless it has given its own references up: then whoever
+// drops the last one does. So this one counts as a reference of another thread from the start.
+inline PyObject* reference_for_others(PyObject* object) noexcept {
+#ifdef Py_GIL_DISABLED
+    if (_Py_IsImmortal(object)) return object;
+    // What Py_INCREF does on a thread that does not own the object.
+    __atomic_fetch_add(&object->ob_ref_shared, Py_ssize_t{1} << _Py_REF_SHARED_SHIFT,
+                       __ATOMIC_RELAXED);
+    return object;
+#else
+    return Py_NewRef(object);
+#endif
+}
+
+// Makes an owned reference one that is dropped on another thread. Null is allowed.
+inline PyObject* hand_over(PyObject* owned_here) noexcept {
+#ifdef Py_GIL_DISABLED
+    if (owned_here == nullptr) return nullptr;
+    reference_for_others(owned_here);
+    Py_DECREF(owned_here);
+#endif
+    return owned_here;
+}
+
 // Runs f, which may run Python code of users. A daemon thread that CPython ends there by forced
 // unwinding parks: the frames above hold references that it may not drop.
 template <class F>
@@ -53,6 +78,19 @@ inline int find_attribute(PyObject* object, PyObject* name, owned& out) {
 #endif
     out = owned(value);
     return found;
+}
+
+// A module that was imported; null without an exception if it was not. Owned, since another thread
+// may take it out of sys.modules.
+inline owned imported_module(PyObject* name) {
+    PyObject* modules = PyImport_GetModuleDict();
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject* module = nullptr;
+    if (PyDict_GetItemRef(modules, name, &module) < 0) PyErr_Clear();
+    return owned(module);
+#else
+    return owned(Py_XNewRef(PyDict_GetItemWithError(modules, name)));
+#endif
 }
 
 // Whether a type or its bases define a name; metatypes do not count. CPython caches the answers.

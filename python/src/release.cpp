@@ -3,6 +3,7 @@
 #include "release.hpp"
 
 #include <atomic>
+#include <chrono>
 
 #include "attach.hpp"
 #include "core/context.hpp"
@@ -33,18 +34,46 @@ int drain_from_pending_call(void*) {
     return 0;
 }
 
-// Any thread, attached or not; takes only a short mutex of CPython's, never the GIL.
-bool request_drain() noexcept {
-    if (scheduled.load()) return true;
+// False if CPython's queue is full: the housekeeper asks again.
+bool queue_drain() noexcept {
     if (!gate().enter()) return true;  // the exit handler drains
-    bool done = scheduled.exchange(true);
-    if (!done) {
-        done = Py_AddPendingCall(&drain_from_pending_call, nullptr) == 0;
-        if (!done) scheduled.store(false);  // its queue is full: the housekeeper asks again
-    }
+    const bool queued = Py_AddPendingCall(&drain_from_pending_call, nullptr) == 0;
+    if (!queued) scheduled.store(false);
     gate().leave();
-    return done;
+    return queued;
 }
+
+// Any thread, attached or not; takes only a short mutex of CPython's, never the GIL.
+#ifndef Py_GIL_DISABLED
+bool request_drain() noexcept {
+    if (scheduled.load() || scheduled.exchange(true)) return true;
+    return queue_drain();
+}
+#else
+// Without a GIL, CPython may lose sight of a pending call: another thread that looks for its own
+// takes away the mark by which the main thread notices this one, until the next is queued. So the
+// housekeeper asks until nothing is left, and while nothing comes of it, one more is queued now and
+// then; not without end, since the queue is everybody's and a main thread in C code runs none.
+constexpr int most_repeated = 3;
+constexpr std::chrono::milliseconds repeated_after{20};
+std::atomic<int> repeated{0};
+std::atomic<std::chrono::steady_clock::time_point> asked_at{};
+
+bool is_overdue() noexcept {
+    const auto waited = std::chrono::steady_clock::now() - asked_at.load();
+    return waited >= repeated_after && repeated.load() < most_repeated;
+}
+
+bool request_drain() noexcept {
+    if (nothing_to_release()) return true;
+    const bool again = scheduled.exchange(true);
+    if (again && !is_overdue()) return false;
+    asked_at.store(std::chrono::steady_clock::now());
+    repeated.store(again ? repeated.load() + 1 : 0);
+    queue_drain();
+    return false;
+}
+#endif
 
 // True if nothing dies by dropping what the payload holds: then no finalizer runs.
 bool drops_counts_only(const payload& p) noexcept {

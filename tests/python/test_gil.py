@@ -3,6 +3,7 @@
 
 import ctypes
 import gc
+import queue
 import sys
 import threading
 import time
@@ -30,7 +31,11 @@ def test_the_check_itself_sees_a_call_that_holds_the_gil(embedded, cu, stream):
 
 
 class Things:
-    """One of each object, and the operations that enter the driver."""
+    """One of each object, and the operations that enter the driver.
+
+    To be made on the thread that lets go of them: without a GIL an object dies on the thread that
+    made it, though another one drops the last reference.
+    """
 
     def __init__(self, hostfns):
         self.stream = hostlaunch.Stream(0)
@@ -81,19 +86,33 @@ OPERATIONS = {
 }
 
 
+def prepare(name, hostfns):
+    """Start a thread that has made its things, and does the operation once `go` is set."""
+    made, go = queue.SimpleQueue(), threading.Event()
+
+    def body():
+        things = Things(hostfns)
+        made.put(things)
+        if go.wait(20):
+            OPERATIONS[name](things)
+
+    worker = threading.Thread(target=body, daemon=True)
+    worker.start()
+    return worker, made.get(timeout=20), go
+
+
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_other_threads_run_python_while_a_call_blocks_in_the_driver(
     embedded, hostfns, stream, name
 ):
     """contract: G1. Python goes on, a callback runs, and locks of the library are free."""
     entry = name.split()[0]
-    things = Things(hostfns)
+    worker, things, go = prepare(name, hostfns)
     ran = threading.Event()
-    worker = threading.Thread(target=OPERATIONS[name], args=(things,), daemon=True)
     with embedded.manual():
         host_launch(stream, ran.set)
         with embedded.hold(entry) as wait_held:
-            worker.start()
+            go.set()
             wait_held()
             embedded.step(1, 10_000)
             assert ran.wait(10)
@@ -110,11 +129,10 @@ def test_other_threads_run_python_while_a_call_blocks_in_the_driver(
 )
 def test_other_calls_work_while_one_blocks_in_the_driver(embedded, hostfns, stream, entry):
     """contract: G1. No lock of the library is held across a driver call."""
-    things = Things(hostfns)
+    worker, things, go = prepare(entry, hostfns)
     ran = []
-    worker = threading.Thread(target=OPERATIONS[entry], args=(things,), daemon=True)
     with embedded.hold(entry) as wait_held:
-        worker.start()
+        go.set()
         wait_held()
         for _ in range(100):
             host_launch(stream, lambda: ran.append(1))
@@ -129,12 +147,10 @@ def test_other_calls_work_while_one_blocks_in_the_driver(embedded, hostfns, stre
 
 def test_the_last_reference_to_an_object_may_go_while_functions_run(embedded, stream, gate):
     """contract: G1. The driver blocks the destruction until the function has ended."""
-    doomed = [hostlaunch.Stream(0)]
-    event = [stream.record()]
     gate.hold(stream)
     with embedded.hold("cuStreamDestroy") as streams, embedded.hold("cuEventDestroy") as events:
-        first = threading.Thread(target=doomed.clear, daemon=True)
-        second = threading.Thread(target=event.clear, daemon=True)
+        first = threading.Thread(target=lambda: hostlaunch.Stream(0) and None, daemon=True)
+        second = threading.Thread(target=lambda: stream.record() and None, daemon=True)
         first.start()
         second.start()
         streams()

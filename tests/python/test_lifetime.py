@@ -12,6 +12,7 @@ import hostlaunch
 import waiting
 from hostlaunch import host_launch
 from probes import Probe, Tombstone, wait_for_deaths
+from python_build import FREE_THREADED
 
 
 def test_a_payload_is_released_on_the_main_thread_once(stream):
@@ -133,12 +134,13 @@ def test_what_the_function_returns_is_released_on_the_main_thread(stream):
 
 def test_the_exception_is_released_on_the_main_thread(stream, unraisable):
     """contract: L2."""
-    deaths = []
+    deaths, deaths_below = [], []
 
-    class Failure(Exception):
+    class Failure(Exception, Tombstone):
         def __init__(self):
-            super().__init__("mine")
-            self.attached = Tombstone(deaths)
+            Exception.__init__(self, "mine")
+            Tombstone.__init__(self, deaths)
+            self.attached = Tombstone(deaths_below)
 
     def fail():
         raise Failure
@@ -148,6 +150,12 @@ def test_the_exception_is_released_on_the_main_thread(stream, unraisable):
     waiting.sync(stream)
     wait_for_deaths(deaths, 20)
     assert unraisable.types == [Failure] * 20
+    if FREE_THREADED:  # what it refers to dies where it was made, when that thread runs again
+        host_launch(stream, gc.collect)
+        waiting.sync(stream)
+        assert len(deaths_below) == 20
+    else:
+        wait_for_deaths(deaths_below, 20)
 
 
 def test_a_release_may_call_the_library(stream):

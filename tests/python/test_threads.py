@@ -194,6 +194,7 @@ def test_subinterpreters_refuse_the_import():
         code = "try: import hostlaunch\\nexcept ImportError as e: print('refused', e, flush=True)"
         interpreter = interpreters.create()
         interpreters.run_string(interpreter, code)
+        interpreters.destroy(interpreter)
         import hostlaunch
         ran = []
         with hostlaunch.Stream(0) as stream:

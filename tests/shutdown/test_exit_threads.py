@@ -152,6 +152,7 @@ def test_a_thread_that_is_inside_the_driver_does_not_hold_the_exit(embedded, hos
     """contract: X1."""
     run_exit(
         f"""
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(stream))  # its own end would be held as well
 holding = knobs.hold({entry!r})
 wait_held = holding.__enter__()
 threading.Thread(target=lambda: {call}, daemon=True).start()
