@@ -54,11 +54,15 @@ class DriverCall:
 MODE_CALLS = [DriverCall(MODE, nth, restores=True) for nth in (1, 2)]
 
 
-def driver_calls(embedded, operation):
-    """Carry out the operation; what it calls on this thread, in order."""
+def driver_calls(embedded, operation, *, warm_up=True):
+    """Carry out the operation; what it calls on this thread, in order, when it is done again."""
     own, context = threading.get_native_id(), cudriver.handle().current_context() or 0
+    if warm_up:  # what a first use does besides is not the operation's business
+        operation()
+        settle(embedded)
     with embedded.log() as logged:
         operation()
+    assert (cudriver.handle().current_context() or 0) == context, "the current context has changed"
     seen = collections.Counter()
     calls = []
     for call in logged:
@@ -120,7 +124,6 @@ def fail_each_call(embedded, operation, attempted, code, survives=()):
     `survives`: entries whose failure is not the operation's. What only restores never is, nor is
     the release of what the operation made for itself.
     """
-    operation()  # what a first use does besides is not the operation's business
     for call in driver_calls(embedded, operation):
         settle(embedded)
         before = live(embedded)
