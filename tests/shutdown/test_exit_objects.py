@@ -34,7 +34,7 @@ STUCK = {
 @pytest.mark.parametrize("what", OBJECTS)
 @pytest.mark.parametrize("owner", OWNERS)
 def test_an_object_that_dies_behind_a_function_that_never_ends_does_not_hold_the_exit(
-    hostfns, embedded, what, owner
+    hostfns, what, owner
 ):
     """contract: X1. A free would wait for the function; the memory is left to the process."""
     run_exit(

@@ -144,14 +144,39 @@ DISTURBANCES = {
     "none": "",
     "threads that launch": """
 def launch_for_ever(fn, **kwargs):
-    mine = hostlaunch.Stream(0)
+    mine = hostlaunch.Stream(rng.randrange(2) if on_embedded else 0)
     while True:
         for _ in range(rng.randrange(1, 50)):
             host_launch(mine, fn, **kwargs)
-        time.sleep(rng.random() * 0.001)
-for fn in (int, fail, Body([]), thunk):
+        if rng.random() < 0.5:
+            mine.sync()
+for fn in (int, fail, Body([]), thunk, lambda: time.sleep(0.0005)):
     daemon(lambda fn=fn: launch_for_ever(fn))
 daemon(lambda: launch_for_ever(compiled.count, user_data=bytes(200)))
+""",
+    "threads that launch on streams of a Python class": """
+class Foreign:
+    # The exit may come inside its methods.
+    def __init__(self):
+        self.own = hostlaunch.Stream(0)
+
+    def __cuda_stream__(self):
+        sum(range(rng.randrange(50)))
+        return (0, self.own.handle)
+
+    @property
+    def is_closed(self):
+        sum(range(rng.randrange(50)))
+        return False
+
+def launch_on_foreign():
+    mine = Foreign()
+    while True:
+        host_launch(mine, int)
+        if rng.random() < 0.02:
+            mine.own.sync()
+for _ in range(4):
+    daemon(launch_on_foreign)
 """,
     "threads that launch graphs": """
 def launch_graphs():
