@@ -291,11 +291,7 @@ forks.join()
     "a fork in C": Ending(
         FORK
         + """
-libc = ctypes.PyDLL(None)  # keeps the GIL, which the child could not get back
-pid = libc.fork()
-if pid == 0:
-    libc.exit(4)
-check(pid, 4)
+check(compiled.library.hf_fork_and_exit(4), 4)
 """
     ),
     "multiprocessing by fork": Ending(
