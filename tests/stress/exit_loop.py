@@ -17,6 +17,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+os.environ.setdefault("HOSTLAUNCH_EMBEDDED_DEVICES", "2")  # as in the other tests
 
 import exit_states
 import hostfns
