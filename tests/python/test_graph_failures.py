@@ -133,20 +133,35 @@ def test_a_graph_that_could_not_be_made_can_be_made_again(embedded, stream, entr
     assert ran == [1]
 
 
-@pytest.mark.parametrize("entry", ["cuStreamIsCapturing", "cuGraphLaunch"])
-def test_a_refused_launch_of_a_graph_runs_nothing(stream, embedded, entry):
-    """contract: B5."""
-    ran = []
-    builder = stream.create_graph_builder().begin_building()
-    builder.callback(lambda: ran.append(1))
-    graph = builder.end_building().complete()
-    embedded.fail(entry, LAUNCH_FAILED)
-    with pytest.raises(hostlaunch.CUDAError, match="LAUNCH_FAILED"):
-        graph.launch(stream)
-    waiting.sync(stream)
-    assert ran == []
-    run(graph, stream)
-    assert ran == [1]
+def test_a_refused_launch_of_a_graph_runs_nothing(stream, embedded):
+    """contract: B5. Whichever driver call fails."""
+    built = Built(stream, shared=True)
+    for call in failing.driver_calls(embedded, lambda: built.graph.launch(stream)):
+        waiting.sync(stream)
+        before = len(built.runs)
+        if call.restores:
+            continue  # the launch stands
+        with failing.failed(embedded, call, LAUNCH_FAILED):
+            with pytest.raises(hostlaunch.CUDAError) as caught:
+                built.graph.launch(stream)
+            failing.check_error(caught.value, call, LAUNCH_FAILED, "Graph.launch")
+        del caught
+        waiting.sync(stream)
+        assert len(built.runs) == before
+        run(built.graph, stream)
+        assert len(built.runs) == before + 1
+
+
+def test_a_refused_upload_or_update_of_a_graph_leaves_it_as_it_was(stream, make_stream, embedded):
+    """contract: B5, B6. Whichever driver call fails."""
+    built, other = Built(stream, shared=True), Built(make_stream(0), shared=True)
+    for attempt, name in (
+        (lambda: built.graph.upload(stream), "Graph.upload"),
+        (lambda: built.graph.update(other.builder), "Graph.update"),
+    ):
+        failing.fail_each_call(embedded, attempt, name, OUT_OF_MEMORY)
+    run(built.graph, stream)
+    assert (len(built.runs), len(other.runs)) == (0, 1)
 
 
 def test_an_end_that_fails_leaves_the_capture_to_be_ended_again(stream, embedded):
