@@ -66,6 +66,12 @@ void defer(object_kind kind, std::uint64_t value) noexcept {
     request_release();
 }
 
+// A free waits for all work of its context. Once exit has begun that may be a function that never
+// ends, and the memory is left to the process.
+bool is_left_at_exit(object_kind kind) noexcept {
+    return exiting() && (kind == object_kind::device_memory || kind == object_kind::host_memory);
+}
+
 }  // namespace
 
 void destroy_object(object_kind kind, std::uint64_t value) noexcept {
@@ -75,6 +81,7 @@ void destroy_object(object_kind kind, std::uint64_t value) noexcept {
         if (kind == object_kind::capture) forget_abandoned(value);
         return;
     }
+    if (is_left_at_exit(kind)) return;
     if (in_host_function() || destroy(kind, value) == abi::error_not_permitted) defer(kind, value);
 }
 
@@ -92,8 +99,9 @@ void run_deferred() noexcept {
         taken.swap(list.entries);
         list.any.store(false, std::memory_order_relaxed);
     }
-    for (const auto& [kind, value] : taken)
-        destroy(kind, value);
+    for (const auto& [kind, value] : taken) {
+        if (!is_left_at_exit(kind)) destroy(kind, value);
+    }
 }
 
 }  // namespace hostlaunch::core

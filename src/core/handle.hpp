@@ -25,7 +25,8 @@ enum class object_kind : std::uint8_t {
 };
 
 // Destroys a driver object now if the thread may, else hands it to run_deferred. After a fork and
-// during process exit it does nothing. Enters the driver: call without the GIL and without locks.
+// during process exit it does nothing; memory it does not free once exit has begun. Enters the
+// driver: call without the GIL and without locks.
 void destroy_object(object_kind kind, std::uint64_t value) noexcept;
 
 // True if run_deferred has something to do.

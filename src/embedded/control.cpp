@@ -21,6 +21,17 @@ entry_knobs* find_knobs(const char* entry) {
     return base == entry_id::count ? nullptr : &instance->entries[static_cast<unsigned>(base)];
 }
 
+int arm(const char* entry, const armed_failure& failure) {
+    entry_knobs* e = find_knobs(entry);
+    if (e == nullptr || failure.calls_left < 1) {
+        return 1;
+    }
+    const std::lock_guard held(instance->mutex);
+    e->failures.push_back(failure);
+    refresh_attention();
+    return 0;
+}
+
 }  // namespace
 
 knobs& the_knobs() {
@@ -68,14 +79,12 @@ HOSTLAUNCH_EMBEDDED_EXPORT void hostlaunch_embedded_reset(void) {
 
 HOSTLAUNCH_EMBEDDED_EXPORT int hostlaunch_embedded_fail_call(const char* entry, int nth,
                                                              int result) {
-    embedded::entry_knobs* e = embedded::find_knobs(entry);
-    if (e == nullptr || nth < 1) {
-        return 1;
-    }
-    const std::lock_guard held(embedded::the_knobs().mutex);
-    e->failures.push_back({nth, result});
-    embedded::refresh_attention();
-    return 0;
+    return embedded::arm(entry, {nth, result, 0});
+}
+
+HOSTLAUNCH_EMBEDDED_EXPORT int hostlaunch_embedded_fail_own_call(const char* entry, int nth,
+                                                                 int result) {
+    return embedded::arm(entry, {nth, result, embedded::thread_id()});
 }
 
 HOSTLAUNCH_EMBEDDED_EXPORT int hostlaunch_embedded_hold(const char* entry) {

@@ -19,6 +19,8 @@ void hostlaunch_embedded_reset(void);
 // The n-th call of `entry` from now (1 = the next) returns `result` and does nothing else.
 // Several may be armed at once. Returns 0, or 1 if there is no such entry.
 int hostlaunch_embedded_fail_call(const char* entry, int nth, int result);
+// The same for the calls of the calling thread alone: what other threads call does not count.
+int hostlaunch_embedded_fail_own_call(const char* entry, int nth, int result);
 
 // From now on every call that can report earlier asynchronous errors returns `result` on every
 // device; pending host functions never run; one that is running finishes. Functions of

@@ -71,7 +71,8 @@ void wait_while_held(std::unique_lock<std::mutex>& held, knobs& k, entry_knobs& 
 bool take_failure(entry_knobs& e, result& answer) {
     bool due = false;
     for (std::size_t i = 0; i < e.failures.size();) {
-        if (--e.failures[i].calls_left > 0) {
+        const std::uint64_t whose = e.failures[i].thread;
+        if ((whose != 0 && whose != thread_id()) || --e.failures[i].calls_left > 0) {
             ++i;
             continue;
         }

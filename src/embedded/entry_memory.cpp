@@ -54,7 +54,8 @@ bool is_copying(const context_state& ctx) {
                        [](const stream_state* s) { return s->busy; });
 }
 
-// Waits for all work of the context first, as the real driver does.
+// Waits for all work of the context first, as the real driver does, and for what other contexts
+// have enqueued that uses the memory: here it would write where something else is by then.
 result release(void* memory, bool on_host) {
     if (memory == nullptr) {
         return success;
@@ -69,7 +70,7 @@ result release(void* memory, bool on_host) {
     if (const result refused = refuse_unsafe(); refused != success) {
         return refused;
     }
-    const result waited = wait_for_context(held, *found->second.ctx);
+    const result waited = wait_for_users(held, *found->second.ctx, key, found->second.bytes);
     for (;;) {
         found = d.memory.find(key);
         if (found == d.memory.end()) {

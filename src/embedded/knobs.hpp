@@ -17,6 +17,7 @@ namespace hostlaunch::embedded {
 struct armed_failure {
     int calls_left;
     int outcome;
+    std::uint64_t thread;  // whose calls count: as thread_id gives it, 0 for everybody's
 };
 
 // One for each base name; entries that share one share its knobs.

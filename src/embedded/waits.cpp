@@ -164,6 +164,40 @@ void reach_event_marks(event_state& e, std::uint64_t record) {
     }
 }
 
+namespace {
+
+bool overlap(const void* at, std::size_t size, std::uintptr_t first, std::size_t bytes) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(at);
+    return begin < first + bytes && first < begin + size;
+}
+
+bool uses(const work& w, std::uintptr_t first, std::size_t bytes) {
+    switch (w.kind) {
+        case work_kind::copy:
+            return overlap(w.copy.dst, w.copy.bytes, first, bytes) ||
+                   overlap(w.copy.src, w.copy.bytes, first, bytes);
+        case work_kind::fill:
+            return overlap(w.fill.dst, w.fill.count * w.fill.width, first, bytes);
+        case work_kind::wait_value:
+        case work_kind::write_value:
+            return overlap(w.value.address, w.value.width, first, bytes);
+        default:
+            return false;
+    }
+}
+
+// What a stream has enqueued, its head included, which may be under way.
+bool uses(const stream_state& s, std::uintptr_t first, std::size_t bytes) {
+    for (const operation* o = s.head; o != nullptr; o = o->next) {
+        if (uses(o->what, first, bytes)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
 result wait_for_stream(lock& held, stream_state& s) {
     driver& d = the_driver();
     thread_gate& g = new_gate(d);
@@ -184,6 +218,20 @@ result wait_for_context(lock& held, context_state& ctx) {
     thread_gate& g = new_gate(d);
     for (stream_state* s : ctx.streams) {
         await(*s, g);
+    }
+    wait(held, d, g, on_error::leave);
+    return d.sticky.load(relaxed);
+}
+
+result wait_for_users(lock& held, context_state& ctx, std::uintptr_t first, std::size_t bytes) {
+    driver& d = the_driver();
+    thread_gate& g = new_gate(d);
+    for (context_state* c : d.contexts) {
+        for (stream_state* s : c->streams) {
+            if (c == &ctx || uses(*s, first, bytes)) {
+                await(*s, g);
+            }
+        }
     }
     wait(held, d, g, on_error::leave);
     return d.sticky.load(relaxed);

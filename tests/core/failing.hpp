@@ -8,20 +8,21 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <map>
-#include <set>
 #include <string>
 
+#include "core/driver_calls.hpp"
 #include "core/driver_fixture.hpp"
 #include "core/housekeeper.hpp"
 
 namespace hostlaunch::core {
 
+using test::calls;
 using test::eventually;
+using test::injected;
 using test::live_objects;
 using test::make_record;
-
-inline constexpr int injected = abi::error_out_of_memory;
+using test::releases;
+using test::restores;
 
 inline void count_destroyed(void* payload) noexcept {
     ++**static_cast<std::atomic<int>**>(payload);
@@ -32,13 +33,6 @@ inline std::atomic<int> called{0};
 inline void count_call(void*) {
     ++called;
 }
-
-using calls = std::map<std::string, int>;
-
-// If the driver refuses one of these, the object is still there: nothing to expect.
-inline const std::set<std::string> releases{
-    "cuStreamDestroy", "cuEventDestroy",     "cuMemFree",          "cuMemFreeHost",
-    "cuGraphDestroy",  "cuGraphExecDestroy", "cuUserObjectRelease"};
 
 class failing : public test::core_on_embedded {
   protected:
@@ -61,14 +55,7 @@ class failing : public test::core_on_embedded {
 
     // How often the operation calls each entry when all is well.
     calls observe(const operation& op) {
-        hostlaunch_embedded_set_log(1);
-        EXPECT_TRUE(op().ok());
-        hostlaunch_embedded_set_log(0);
-        calls made;
-        hostlaunch_embedded_call call{};
-        for (int i = 0; hostlaunch_embedded_log_get(i, &call) == 0; ++i)
-            ++made[call.entry];
-        hostlaunch_embedded_reset();
+        const calls made = test::driver_calls([&] { EXPECT_TRUE(op().ok()); });
         settle();
         return made;
     }
@@ -84,10 +71,7 @@ class failing : public test::core_on_embedded {
             if (releases.contains(entry)) continue;
             for (int nth = 1; nth <= count; ++nth) {
                 SCOPED_TRACE(entry + ", call " + std::to_string(nth));
-                const auto last_tolerated = tolerated.find(entry);
-                const bool survives =
-                    last_tolerated != tolerated.end() && nth >= last_tolerated->second;
-                fail_one_call(op, entry, nth, survives, runs);
+                fail_one_call(op, entry, nth, test::survives(tolerated, entry, nth), runs);
             }
         }
     }
@@ -136,8 +120,5 @@ class failing : public test::core_on_embedded {
 
     std::atomic<int> destroyed_{0};
 };
-
-// The entries whose failure no operation reports: restoring a mode or a context, after the fact.
-inline const calls restores{{"cuThreadExchangeStreamCaptureMode", 1}};
 
 }  // namespace hostlaunch::core

@@ -64,23 +64,15 @@ class graph_failing : public failing {
             if (releases.contains(entry)) continue;
             for (int nth = 1; nth <= count; ++nth) {
                 SCOPED_TRACE(entry + ", call " + std::to_string(nth));
-                const auto from = tolerated.find(entry);
-                run(t, entry, nth, from != tolerated.end() && nth >= from->second);
+                run(t, entry, nth, test::survives(tolerated, entry, nth));
             }
         }
     }
 
     calls observe_attempt(const trial& t) {
-        calls made;
         reset_counts();
         t.prepare();
-        hostlaunch_embedded_set_log(1);
-        EXPECT_TRUE(t.attempt().ok());
-        hostlaunch_embedded_set_log(0);
-        hostlaunch_embedded_call call{};
-        for (int i = 0; hostlaunch_embedded_log_get(i, &call) == 0; ++i)
-            ++made[call.entry];
-        hostlaunch_embedded_reset();
+        const calls made = test::driver_calls([&] { EXPECT_TRUE(t.attempt().ok()); });
         t.check(true);
         expect_nothing_left();
         return made;

@@ -23,6 +23,20 @@ TEST_F(knobs, the_nth_call_fails_and_does_nothing) {
     EXPECT_EQ(hostlaunch_embedded_fail_call("cuInit", 0, 1), 1);
 }
 
+// contract: D4
+TEST_F(knobs, a_failure_may_be_meant_for_the_calling_thread_alone) {
+    ASSERT_EQ(hostlaunch_embedded_fail_own_call("cuCtxSynchronize", 2, error_unknown), 0);
+    EXPECT_EQ(cuCtxSynchronize(), success);
+    std::thread([&] {
+        ASSERT_EQ(cuCtxSetCurrent(ctx_), success);
+        for (int i = 0; i < 3; ++i)
+            EXPECT_EQ(cuCtxSynchronize(), success);
+    }).join();
+    EXPECT_EQ(cuCtxSynchronize(), error_unknown);
+    EXPECT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(hostlaunch_embedded_fail_own_call("cuNoSuchThing", 1, 1), 1);
+}
+
 TEST_F(knobs, base_names_stand_for_every_interface_of_an_entry) {
     const std::uint64_t before = hostlaunch_embedded_calls("cuStreamDestroy");
     ASSERT_EQ(hostlaunch_embedded_fail_call("cuStreamDestroy", 1, error_unknown), 0);

@@ -63,6 +63,29 @@ TEST_F(memory, ranges_that_leave_an_allocation_are_refused) {
     EXPECT_EQ(cuMemFree_v2(p), success);
 }
 
+TEST_F(memory, is_not_freed_while_another_context_has_work_on_it_enqueued) {
+    device_ptr p = 0;
+    ASSERT_EQ(cuMemAlloc_v2(&p, 1024), success);
+    context other = nullptr;
+    ASSERT_EQ(cuCtxCreate_v2(&other, 0, 0), success);
+    const stream s = make_stream();
+    {
+        blocker held;
+        ASSERT_EQ(cuLaunchHostFunc(s, &blocker::run, &held), success);
+        ASSERT_EQ(cuMemsetD8Async(p, 1, 1024, s), success);
+        held.wait_until_running();
+        background frees([&] { EXPECT_EQ(cuMemFree_v2(p), success); });
+        frees.wait_until_started();
+        give_it_time();
+        EXPECT_FALSE(frees.finished());
+        held.let_go();
+        frees.join();
+    }
+    EXPECT_EQ(cuCtxSynchronize(), success);
+    EXPECT_EQ(cuCtxDestroy_v2(other), success);
+    EXPECT_EQ(cuCtxSetCurrent(ctx_), success);
+}
+
 TEST_F(memory, large_copies_run_beside_each_other) {
     constexpr std::size_t bytes = std::size_t{8} << 20;
     std::vector<char> from(bytes, 'x');

@@ -163,6 +163,23 @@ def test_the_last_reference_to_an_object_may_go_while_functions_run(embedded, st
     assert not second.is_alive()
 
 
+@pytest.mark.parametrize("kind", ["device", "pinned"])
+def test_memory_may_be_freed_by_a_finalizer_while_functions_run(embedded, stream, gate, kind):
+    """contract: G1. A free waits until the function has ended, which needs the GIL."""
+    memory = [hostlaunch.Buffer(64, kind=kind)]
+    before = embedded.live("device_memory") + embedded.live("host_memory")
+    gate.hold(stream)
+    frees = threading.Thread(target=memory.clear, daemon=True)
+    frees.start()
+    waiting.wait_until(lambda: memory == [])
+    assert frees.is_alive()
+    gate.open()
+    frees.join(20)
+    assert not frees.is_alive()
+    assert embedded.live("device_memory") + embedded.live("host_memory") == before - 1
+    waiting.sync(stream)
+
+
 @pytest.mark.parametrize(
     ("mode", "depth"),
     [

@@ -3,110 +3,37 @@
 
 import pytest
 
+import exit_states
 from child import repeats
 from exiting import run_exit, seed
 
-LAUNCHING = """
-random.seed({seed})
-knobs.set_threads({mode}) if on_embedded else None
 
-def launch(fn, **kwargs):
-    mine = hostlaunch.Stream(random.randrange(2) if on_embedded else 0)
-    try:
-        while True:
-            for _ in range(random.randrange(1, 50)):
-                host_launch(mine, fn, **kwargs)
-            if random.random() < 0.5:
-                mine.sync()
-    except RuntimeError as error:
-        assert "exit" in str(error), error
-
-def fail():
-    raise ValueError
-
-class Body(Tombstone):
-    def __call__(self):
-        return [self]
-
-sys.unraisablehook = lambda _: None
-bodies = [int, fail, Body([]), CUhostFn(lambda pointer: None), lambda: time.sleep(0.0005)]
-for body in bodies:
-    threading.Thread(target=launch, args=(body,), daemon=True).start()
-threading.Thread(target=launch, args=(compiled.count,), kwargs=dict(user_data=b"x" * 200),
-                 daemon=True).start()
-"""
+def disturbed(by, more=""):
+    """Make a program whose threads go on until a random moment."""
+    return (
+        f"{exit_states.HELPERS.format(seed=seed())}{more}\n{exit_states.DISTURBANCES[by]}"
+        "time.sleep(rng.random() * 0.04)\n"
+    )
 
 
 @pytest.mark.parametrize("mode", [0, 1, 2])
 def test_daemon_threads_may_launch_until_the_end(hostfns, mode):
     """contract: X1, X4. Random moments: no hang, no crash, the exit code kept."""
+    threads = f"knobs.set_threads({mode}) if on_embedded else None"
     for number in range(repeats(6)):
-        chosen = seed()
-        run_exit(
-            LAUNCHING.format(seed=chosen, mode=mode)
-            + f"""
-time.sleep(random.random() * 0.04)
-sys.exit({number % 3})
-""",
-            returncode=number % 3,
-            timeout_setting=2,
-        )
+        code = disturbed("threads that launch", threads) + f"sys.exit({number % 3})"
+        run_exit(code, returncode=number % 3, timeout_setting=2)
 
 
 @pytest.mark.parametrize("interval", ["1e-6", "0.005"])
-def test_daemon_threads_may_launch_while_the_gil_changes_hands(hostfns, interval):
-    """contract: X1, G2."""
-    for _ in range(repeats(3)):
-        run_exit(
-            LAUNCHING.format(seed=seed(), mode=0)
-            + f"""
-sys.setswitchinterval({interval})
-time.sleep(random.random() * 0.04)
-""",
-            timeout_setting=2,
-        )
-
-
-FOREIGN = """
-random.seed({seed})
-
-class Foreign:
-    # A stream of another library, written in Python.
-    def __init__(self):
-        self.own = hostlaunch.Stream(0)
-
-    def __cuda_stream__(self):
-        sum(range(random.randrange(50)))
-        return (0, self.own.handle)
-
-    @property
-    def is_closed(self):
-        sum(range(random.randrange(50)))
-        return False
-
-def launch():
-    mine = Foreign()
-    try:
-        while True:
-            host_launch(mine, int)
-            if random.random() < 0.02:
-                mine.own.sync()
-    except RuntimeError as error:
-        assert "exit" in str(error), error
-
-for _ in range(4):
-    threading.Thread(target=launch, daemon=True).start()
-sys.setswitchinterval({interval})
-time.sleep(random.random() * 0.04)
-sys.exit(4)
-"""
-
-
-@pytest.mark.parametrize("interval", ["1e-6", "0.005"])
-def test_daemon_threads_may_launch_on_streams_of_python_classes(interval):
+@pytest.mark.parametrize(
+    "by", ["threads that launch", "threads that launch on streams of a Python class"]
+)
+def test_daemon_threads_may_launch_while_the_gil_changes_hands(hostfns, by, interval):
     """contract: X1, S3, G2. The exit may come inside the methods of the stream."""
-    for _ in range(repeats(5)):
-        run_exit(FOREIGN.format(seed=seed(), interval=interval), returncode=4, timeout_setting=2)
+    for _ in range(repeats(4)):
+        code = disturbed(by, f"sys.setswitchinterval({interval})") + "sys.exit(4)"
+        run_exit(code, returncode=4, timeout_setting=2)
 
 
 def test_fast_functions_run_at_the_very_moment_of_exit():

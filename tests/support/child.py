@@ -41,6 +41,14 @@ def _environment(extra):
     return environment
 
 
+def _what_is_left(process):
+    # A child of its own that hangs too keeps the pipes open.
+    try:
+        return process.communicate(timeout=10)
+    except subprocess.TimeoutExpired as late:
+        return late.output, "a process that it started hangs as well"
+
+
 def _run(command, environment, timeout):
     process = subprocess.Popen(
         command,
@@ -58,7 +66,7 @@ def _run(command, environment, timeout):
             stdout, stderr = process.communicate(timeout=10)
         except subprocess.TimeoutExpired:
             process.kill()
-            stdout, stderr = process.communicate()
+            stdout, stderr = _what_is_left(process)
         raise AssertionError(
             f"the process hung for {timeout} s\nstdout:\n{stdout}\nstderr:\n{stderr}"
         ) from None

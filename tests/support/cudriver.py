@@ -63,6 +63,12 @@ class Driver:
         """Make a context current on the calling thread."""
         self.call("cuCtxSetCurrent", ctypes.c_void_p(context))
 
+    def exchange_capture_mode(self, mode):
+        """Set the calling thread's capture mode: the former one."""
+        exchanged = ctypes.c_int(mode)
+        self.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(exchanged))
+        return exchanged.value
+
     def begin_capture(self, stream, mode=GLOBAL):
         """Begin a capture on a stream handle."""
         self.call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream), ctypes.c_int(mode))

@@ -45,7 +45,9 @@ class Knobs:
         self.sticky_error = self._knob("sticky_error", None, ctypes.c_int)
         self._calls = self._knob("calls", ctypes.c_uint64, ctypes.c_char_p)
         self._entry_check = self._knob("set_entry_check", None, ctypes.c_void_p)
-        self._fail = self._knob("fail_call", ctypes.c_int, ctypes.c_char_p, *[ctypes.c_int] * 2)
+        failure = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_int)
+        self._fail = self._knob("fail_call", *failure)
+        self._fail_own = self._knob("fail_own_call", *failure)
         self._hold = self._knob("hold", ctypes.c_int, ctypes.c_char_p)
         self._idle = self._knob("wait_idle", ctypes.c_int, ctypes.c_int)
         self._launch = self._knob("set_launch", None, ctypes.c_int, ctypes.c_int)
@@ -78,6 +80,10 @@ class Knobs:
     def fail(self, entry, code, nth=1):
         """Let the nth call of an entry from now fail."""
         assert self._fail(entry.encode(), nth, code) == 0, f"no entry {entry}"
+
+    def fail_own(self, entry, code, nth=1):
+        """Let the nth call fail that this thread makes of an entry from now."""
+        assert self._fail_own(entry.encode(), nth, code) == 0, f"no entry {entry}"
 
     def set_launch(self, mode, depth=0):
         """Choose how cuLaunchHostFunc returns."""

@@ -5,6 +5,7 @@
 #endif
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -183,6 +184,15 @@ int hf_order(uintptr_t* out, int room) {
     for (int i = 0; i < count && i < room; ++i)
         out[i] = order[i];
     return count;
+}
+
+// Forks without Python's knowledge; the child, which must run no Python, exits through the exit
+// handlers of C. Returns the child's id.
+int hf_fork_and_exit(int code) {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    alarm(20);
+    exit(code);
 }
 
 // --- the interpreter's queue of pending calls ---

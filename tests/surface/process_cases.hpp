@@ -13,5 +13,6 @@ extern const process_case exit_cases[];
 extern const process_case static_cases[];
 extern const process_case failure_cases[];
 extern const process_case graph_cases[];
+extern const process_case plugin_cases[];
 
 }  // namespace hostlaunch::test

@@ -92,7 +92,8 @@ INSTANTIATE_TEST_SUITE_P(
         ending{"a_pending_callable_that_owns_its_stream", 3},
         ending{"graph_objects_made_before_main", 3}, ending{"graph_objects_made_in_main", 3},
         ending{"exit_inside_a_graph_function", 5}, ending{"exit_while_threads_build_and_launch", 3},
-        ending{"graphs_after_a_sticky_error", 3}),
+        ending{"graphs_after_a_sticky_error", 3}, ending{"quick_exit_with_everything_pending", 4},
+        ending{"quick_exit_inside_a_callable", 5}, ending{"quick_exit_whose_handler_launches", 4}),
     [](const testing::TestParamInfo<ending>& e) { return std::string(e.param.name); });
 
 // contract: X1
@@ -131,6 +132,16 @@ TEST(process_exit, waits_for_a_graphs_function_that_is_running_and_starts_no_oth
     const ended_program p = run_case("graph_function_running");
     expect_code(p, 3);
     EXPECT_EQ(p.out, "began ended ");
+}
+
+// contract: O1, C2
+TEST(closed_plugin, may_be_gone_once_functions_that_need_no_destruction_have_run) {
+    expect_code(run_case("close_a_plugin_after_a_wait"), 3);
+}
+
+// contract: O1, C2
+TEST(closed_plugin, that_stays_in_memory_has_its_functions_run_and_destroyed) {
+    expect_code(run_case("close_a_plugin_that_stays_with_functions_pending"), 3);
 }
 
 // Within a second on a machine that has time for it: the best of a few tries.
