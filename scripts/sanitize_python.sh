@@ -15,9 +15,25 @@ build=$root/build/asan-python
 step "building the extension for the address sanitizer"
 PYTHON=$venv/bin/python scripts/build_extension.sh "$build" -DHOSTLAUNCH_SANITIZE=address
 
-step "running the Python tests under the address sanitizer"
 export PYTHONPATH=$build/site PYTHONMALLOC=malloc PYTHONDONTWRITEBYTECODE=1
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
-LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)" \
-    "$venv/bin/python" -m pytest -q -p no:cacheprovider -m 'not forced_unwinding and not resident_memory' \
-    tests/python tests/shutdown
+preload="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
+
+# run NAME TESTS...: output goes to NAME.log, so that two can run at the same time.
+run() {
+    local log=$build/$1.log
+    shift
+    LD_PRELOAD=$preload "$venv/bin/python" -m pytest -q -p no:cacheprovider \
+        -m 'not forced_unwinding and not resident_memory' "$@" >"$log" 2>&1
+}
+
+step "running the Python tests under the address sanitizer"
+failed=
+run shutdown tests/shutdown &
+run python tests/python || failed="python"
+wait $! || failed="$failed shutdown"
+for name in python shutdown; do
+    [[ " $failed " != *" $name "* ]] || cat "$build/$name.log"
+    tail -1 "$build/$name.log"
+done
+[ -z "$failed" ] || die "failed under the address sanitizer: $failed"
