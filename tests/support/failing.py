@@ -9,6 +9,7 @@ failure away.
 import collections
 import contextlib
 import dataclasses
+import gc
 import threading
 
 import pytest
@@ -85,6 +86,17 @@ def settle(embedded):
     """Wait until all that was launched has run and is released."""
     assert embedded.wait_idle()
     waiting.wait_until(lambda: waiting.is_quiet() and hostlaunch.stats().awaiting_release == 0, 20)
+
+
+@contextlib.contextmanager
+def no_collection():
+    """Let no garbage of earlier tests die in the block: objects are counted there."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @contextlib.contextmanager
