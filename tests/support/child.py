@@ -79,6 +79,8 @@ def run_python(code, *, env=None, timeout=60.0, returncode=0, stderr="", options
     `env` adds to the environment, None removes a variable. `returncode` or `stderr` None: not
     checked. A process that hangs is aborted with all its stacks in the failure.
     """
+    if hasattr(sys, "gettotalrefcount") and not options:
+        options = ("-W", "ignore::ResourceWarning")  # hidden by default but in debug builds
     command = [sys.executable, "-X", "faulthandler", *options, "-c", textwrap.dedent(code)]
     result = _run(command, _environment(env), timeout)
     told = f"\nstdout:\n{result.stdout}\nstderr:\n{result.stderr}"
