@@ -48,6 +48,8 @@ def test_a_blocking_call_that_keeps_the_gil_deadlocks_with_a_python_function(lib
             f"""
 def fn():
     time.sleep(0.05)  # gives the GIL up, and then needs it
+host_launch(stream, int)  # free-threaded 3.13 stops the world when the second thread appears
+stream.sync()
 host_launch(stream, fn)
 {WATCHDOG}
 {library}.cuStreamSynchronize(ctypes.c_void_p(stream.handle))
