@@ -166,11 +166,21 @@ def test_the_last_reference_to_an_object_may_go_while_functions_run(embedded, st
 @pytest.mark.parametrize("kind", ["device", "pinned"])
 def test_memory_may_be_freed_by_a_finalizer_while_functions_run(embedded, stream, gate, kind):
     """contract: G1. A free waits until the function has ended, which needs the GIL."""
-    memory = [hostlaunch.Buffer(64, kind=kind)]
+    memory = []
+    made, go = threading.Event(), threading.Event()
+
+    def body():
+        memory.append(hostlaunch.Buffer(64, kind=kind))  # here, as `Things` are
+        made.set()
+        if go.wait(20):
+            memory.clear()
+
+    frees = threading.Thread(target=body, daemon=True)
+    frees.start()
+    assert made.wait(20)
     before = embedded.live("device_memory") + embedded.live("host_memory")
     gate.hold(stream)
-    frees = threading.Thread(target=memory.clear, daemon=True)
-    frees.start()
+    go.set()
     waiting.wait_until(lambda: memory == [])
     assert frees.is_alive()
     gate.open()
