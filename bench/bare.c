@@ -126,6 +126,16 @@ void bare_open_gate(void) {
     __atomic_store_n(&gate_opened, 1, __ATOMIC_RELEASE);
 }
 
+static void pause_briefly(void* user_data) {
+    (void)user_data;
+    const struct timespec briefly = {0, 2500000};
+    nanosleep(&briefly, NULL);
+}
+
+int bare_pause(struct CUstream_st* stream) {
+    return launch_host_func(stream, pause_briefly, NULL);
+}
+
 static volatile int64_t stamps[2];
 
 static void read_clock(void* user_data) {

@@ -48,6 +48,9 @@ void bare_nothing(void* user_data);
 int bare_block(struct CUstream_st* stream);
 void bare_open_gate(void);
 
+// Enqueues a host function that sleeps for 2.5 ms.
+int bare_pause(struct CUstream_st* stream);
+
 // Enqueues a host function that reads the clock into stamp 0 or 1.
 int bare_stamp(struct CUstream_st* stream, int which);
 

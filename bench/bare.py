@@ -20,6 +20,7 @@ _SIGNATURES = {
     "bare_round_trips": (ctypes.c_int, _HANDLE, ctypes.c_int, ctypes.POINTER(ctypes.c_int64)),
     "bare_block": (ctypes.c_int, _HANDLE),
     "bare_open_gate": (None,),
+    "bare_pause": (ctypes.c_int, _HANDLE),
     "bare_stamp": (ctypes.c_int, _HANDLE, ctypes.c_int),
     "bare_stamped": (ctypes.c_int64,),
     "bare_second_stamp": (ctypes.c_void_p,),
@@ -155,3 +156,20 @@ class Library:
             pass
         self.sync(handle)
         return lib.bare_stamped() / 1000
+
+    def speed_while_called(self, handle, calls, enqueue):
+        """Loops per millisecond of this thread while functions run, one every 2.5 ms."""
+        lib = self.calls
+        require(lib.bare_block(handle), "the gate")
+        done = ctypes.c_int64.from_address(lib.bare_second_stamp())
+        lib.bare_stamp(handle, 0)
+        for _ in range(calls):
+            require(lib.bare_pause(handle), "a pause")
+            enqueue(1)
+        lib.bare_stamp(handle, 1)
+        lib.bare_open_gate()
+        loops = 0
+        while done.value == 0:
+            loops += 1
+        self.sync(handle)
+        return loops / lib.bare_stamped() * 1e6

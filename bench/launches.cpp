@@ -84,7 +84,7 @@ void measure_launches(const settings& s, report& out) {
         add(cccl_name, [handle, &ran] { launch_with_cccl(handle, &ran); });
     }
 
-    run_rounds(subjects, s.rounds, s.warm_up);
+    run_rounds(subjects, s.short_rounds, s.warm_up);
     out.add_group("enqueue", "ns a call", 0, subjects, baseline);
     out.add_group("drain", "ns a callback", 1, subjects, baseline);
     if (const char* status = cccl_status()) {
@@ -118,7 +118,7 @@ void measure_round_trips(const settings& s, report& out) {
     std::vector<subject> subjects;
     subjects.push_back({"launch + sync, from C", bare_trips});
     subjects.push_back({"host_launch of a lambda + stream::sync", our_trips});
-    run_rounds(subjects, s.rounds, s.warm_up);
+    run_rounds(subjects, s.short_rounds, s.warm_up);
     out.add_group("round trip", "us (median of 100 a round)", 0, subjects, subjects[0].name);
 }
 

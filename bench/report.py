@@ -41,6 +41,7 @@ TABLES = {
         ("replay", "Python, replay of a graph"),
         ("building", "Python, building a graph"),
         ("main thread busy", "Python, while the main thread is busy"),
+        ("loop of the main", "Python, speed of the main thread under 400 callbacks a second"),
         ("throughput", "Python, several threads"),
         ("memory per", "Python, memory per pending launch"),
     ),
@@ -67,18 +68,10 @@ def conditions(programs):
         *(told[key] for key in ("compiler",) if key in told),
         f"commit {', '.join(sorted(commits))}",
         told["date"],
-        f"{told['rounds']} rounds of {told['calls a round']} calls",
+        f"{told['rounds']} rounds",
     ]
     text = "; ".join(parts) + ".\n"
     return text + (f"Beside us: {', '.join(libraries)}.\n" if libraries else "")
-
-
-def goal_text(told):
-    """Tell the target and whether it is met."""
-    text = rows.target_text(told.row)
-    if not told.verdict:
-        return text
-    return f"{text}: {'met' if told.verdict == 'met' else '**not met**'}"
 
 
 def promises(programs):
@@ -87,16 +80,16 @@ def promises(programs):
     judged = any(told.verdict for told in found)
     lines = []
     for told in found:
-        peer = f"{told.peer}: {rows.number(told.peer_value)}" if told.peer else ""
         measured = told.status == "measured"
         cells = [
             told.row.title,
             f"{rows.number(told.ours)} {told.unit}" if measured else told.status,
             rows.number(told.base) if told.base is not None else "",
             rows.compared_text(told),
-            peer,
+            rows.peer_text(told),
         ]
-        lines.append([*cells, goal_text(told)] if judged else cells)
+        goal = rows.target_text(told).replace("not met", "**not met**")
+        lines.append([*cells, goal] if judged else cells)
     head = ["", "ours", "baseline", "compared", "best peer"]
     return table([*head, "target"] if judged else head, lines)
 
