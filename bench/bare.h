@@ -57,6 +57,10 @@ int bare_stamp(struct CUstream_st* stream, int which);
 // Nanoseconds between the two stamps.
 int64_t bare_stamped(void);
 
+// Waits for a stream asleep until stamp 1 is there, for 10 s at the longest: cuStreamSynchronize
+// spins, which slows down the thread that runs the functions if they share a core.
+int bare_drain(struct CUstream_st* stream);
+
 // Where stamp 1 is written: 0 from its enqueuing until its function has run.
 volatile int64_t* bare_second_stamp(void);
 

@@ -23,6 +23,7 @@ _SIGNATURES = {
     "bare_pause": (ctypes.c_int, _HANDLE),
     "bare_stamp": (ctypes.c_int, _HANDLE, ctypes.c_int),
     "bare_stamped": (ctypes.c_int64,),
+    "bare_drain": (ctypes.c_int, _HANDLE),
     "bare_second_stamp": (ctypes.c_void_p,),
     "bare_open": (ctypes.c_int, ctypes.POINTER(_HANDLE)),
     "bare_load_kernel": (ctypes.c_int, _HANDLE),
@@ -121,7 +122,7 @@ class Library:
             require(lib.bare_stamp(handle, 1), "the second stamp")
         finally:
             lib.bare_open_gate()
-            code = lib.bare_synchronize(handle)
+            code = lib.bare_drain(handle)
         require(code, "cuStreamSynchronize")
         return spent / calls, lib.bare_stamped() / calls
 

@@ -25,7 +25,7 @@ measurement blocked_round(CUstream_st* stream, int calls, Enqueue&& enqueue) {
     const auto spent = static_cast<double>(enqueue());
     require(bare_stamp(stream, 1), "the second stamp");
     bare_open_gate();
-    require(bare_synchronize(stream), "cuStreamSynchronize");
+    require(bare_drain(stream), "cuStreamSynchronize");
     return {spent / calls, static_cast<double>(bare_stamped()) / calls};
 }
 
@@ -79,6 +79,8 @@ void measure_launches(const settings& s, report& out) {
     add("host_launch as is, 64 bytes copied",
         [&own, &data] { host_launch(own, &bare_nothing, std::span<const std::byte>(data)); });
     add("new + trampoline + delete, by hand", [=] { launch_by_hand(handle, count); });
+    add("the same, with the capture check",
+        [=] { launch_by_hand(handle, count, bare_launch_checked); });
     add("cuStreamAddCallback + owned callable", [=] { add_callback(handle, count); });
     if (cccl_status() == nullptr) {
         add(cccl_name, [handle, &ran] { launch_with_cccl(handle, &ran); });

@@ -198,7 +198,7 @@ def measure_round_trips(bench):
 
 def measure_timeline(bench):
     """Kernel and function in turns on the GPU's clock."""
-    names = [name for name in with_launch(bench) if not name.startswith("step")]
+    names = [name for name in with_launch(bench) if name not in ways.NO_LAUNCH]
     answers = bench.rounds("timeline", names)
     bench.add("GPU timeline, kernel + host function", "us a pair", answers)
     bench.add_missing("GPU timeline, kernel + host function", "us a pair", ways.PEERS)

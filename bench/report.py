@@ -189,6 +189,11 @@ def breakdown(programs):
             ((first, "the driver, with a C function"), kept, calls, ours),
         ),
         (
+            rows.TIMELINE,
+            "Kernel and callback in Python, GPU timeline, us",
+            ((first, "the driver, with a C function"), kept, calls, ours),
+        ),
+        (
             "round trip, median",
             "Round trip from Python, us",
             (

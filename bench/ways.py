@@ -297,7 +297,7 @@ def _core_graph(_):
             graph.launch(stream)
         return now() - begin
 
-    return Way(int(stream.handle), enqueue, None, stream.sync, stream, graph)
+    return Way(int(stream.handle), enqueue, None, stream.sync, graph_stream=stream, keeps=graph)
 
 
 def _core_host_launch(_):
