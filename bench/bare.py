@@ -145,9 +145,13 @@ class Library:
         return lib.bare_marked() / pairs
 
     def while_busy(self, handle, enqueue):
-        """Microseconds for one function while this thread runs Python without a pause."""
+        """Microseconds for one function while this thread runs Python without a pause.
+
+        After the gate comes a sleep, so that this thread is in its loop by then.
+        """
         lib = self.calls
         require(lib.bare_block(handle), "the gate")
+        require(lib.bare_pause(handle), "a pause")
         done = ctypes.c_int64.from_address(lib.bare_second_stamp())
         lib.bare_stamp(handle, 0)
         enqueue(1)

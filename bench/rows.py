@@ -16,6 +16,7 @@ import ways
 CPP, PYTHON = "hostlaunch_bench", "python_launch"
 CPP_BARE = "is_capturing + launch, from C"
 BY_HAND, CCCL = "new + trampoline + delete, by hand", "CCCL cuda::host_launch of a lambda"
+BY_HAND_CHECKED = "the same, with the capture check"
 TIMELINE = "GPU timeline, kernel + host function"
 
 
