@@ -229,7 +229,9 @@ def result(run, row):
     judged = ours["median"]
     base = find(run, row.group, row.base) if row.base else None
     if measured(base):
-        told.base = base["median"]
+        own_turns = ours.get("baseline") == base["name"]  # the baseline in ours' process
+        told.base = ours.get("baseline_median") if own_turns else None
+        told.base = base["median"] if told.base is None else told.base
         told.compared, told.low, told.high = compare(ours, base, row.how)
         judged = told.compared
     found = [find(run, row.group, name) for name in row.peers]
