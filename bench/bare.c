@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -103,18 +104,19 @@ int bare_round_trips(struct CUstream_st* stream, int trips, int64_t* out) {
 }
 
 static int gate_reached;
-static int gate_opened;
+static sem_t gate;
 
+// Sleeps: a thread that spins slows down the one that launches, if they share a core.
 static void wait_at_gate(void* user_data) {
     (void)user_data;
     __atomic_store_n(&gate_reached, 1, __ATOMIC_RELEASE);
-    while (__atomic_load_n(&gate_opened, __ATOMIC_ACQUIRE) == 0)
-        sched_yield();
+    while (sem_wait(&gate) != 0)
+        continue;
 }
 
 int bare_block(struct CUstream_st* stream) {
     __atomic_store_n(&gate_reached, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&gate_opened, 0, __ATOMIC_RELAXED);
+    sem_init(&gate, 0, 0);
     const int code = launch_host_func(stream, wait_at_gate, NULL);
     if (code != 0) return code;
     while (__atomic_load_n(&gate_reached, __ATOMIC_ACQUIRE) == 0)
@@ -123,10 +125,20 @@ int bare_block(struct CUstream_st* stream) {
 }
 
 void bare_open_gate(void) {
-    __atomic_store_n(&gate_opened, 1, __ATOMIC_RELEASE);
+    sem_post(&gate);
 }
 
-static volatile int64_t stamps[2];
+static void pause_briefly(void* user_data) {
+    (void)user_data;
+    const struct timespec briefly = {0, 2500000};
+    nanosleep(&briefly, NULL);
+}
+
+int bare_pause(struct CUstream_st* stream) {
+    return launch_host_func(stream, pause_briefly, NULL);
+}
+
+static volatile int64_t stamps[2] = {1, 1};
 
 static void read_clock(void* user_data) {
     *(volatile int64_t*)user_data = bare_now();
@@ -143,4 +155,11 @@ int64_t bare_stamped(void) {
 
 volatile int64_t* bare_second_stamp(void) {
     return &stamps[1];
+}
+
+int bare_drain(struct CUstream_st* stream) {
+    const struct timespec briefly = {0, 50000};
+    for (int i = 0; stamps[1] == 0 && i < 200000; ++i)
+        nanosleep(&briefly, NULL);
+    return synchronize(stream);
 }

@@ -48,11 +48,18 @@ void bare_nothing(void* user_data);
 int bare_block(struct CUstream_st* stream);
 void bare_open_gate(void);
 
+// Enqueues a host function that sleeps for 2.5 ms.
+int bare_pause(struct CUstream_st* stream);
+
 // Enqueues a host function that reads the clock into stamp 0 or 1.
 int bare_stamp(struct CUstream_st* stream, int which);
 
 // Nanoseconds between the two stamps.
 int64_t bare_stamped(void);
+
+// Waits for a stream asleep until stamp 1 is there, for 10 s at the longest: cuStreamSynchronize
+// spins, which slows down the thread that runs the functions if they share a core.
+int bare_drain(struct CUstream_st* stream);
 
 // Where stamp 1 is written: 0 from its enqueuing until its function has run.
 volatile int64_t* bare_second_stamp(void);

@@ -20,8 +20,10 @@ _SIGNATURES = {
     "bare_round_trips": (ctypes.c_int, _HANDLE, ctypes.c_int, ctypes.POINTER(ctypes.c_int64)),
     "bare_block": (ctypes.c_int, _HANDLE),
     "bare_open_gate": (None,),
+    "bare_pause": (ctypes.c_int, _HANDLE),
     "bare_stamp": (ctypes.c_int, _HANDLE, ctypes.c_int),
     "bare_stamped": (ctypes.c_int64,),
+    "bare_drain": (ctypes.c_int, _HANDLE),
     "bare_second_stamp": (ctypes.c_void_p,),
     "bare_open": (ctypes.c_int, ctypes.POINTER(_HANDLE)),
     "bare_load_kernel": (ctypes.c_int, _HANDLE),
@@ -120,7 +122,7 @@ class Library:
             require(lib.bare_stamp(handle, 1), "the second stamp")
         finally:
             lib.bare_open_gate()
-            code = lib.bare_synchronize(handle)
+            code = lib.bare_drain(handle)
         require(code, "cuStreamSynchronize")
         return spent / calls, lib.bare_stamped() / calls
 
@@ -143,9 +145,13 @@ class Library:
         return lib.bare_marked() / pairs
 
     def while_busy(self, handle, enqueue):
-        """Microseconds for one function while this thread runs Python without a pause."""
+        """Microseconds for one function while this thread runs Python without a pause.
+
+        After the gate comes a sleep, so that this thread is in its loop by then.
+        """
         lib = self.calls
         require(lib.bare_block(handle), "the gate")
+        require(lib.bare_pause(handle), "a pause")
         done = ctypes.c_int64.from_address(lib.bare_second_stamp())
         lib.bare_stamp(handle, 0)
         enqueue(1)
@@ -155,3 +161,20 @@ class Library:
             pass
         self.sync(handle)
         return lib.bare_stamped() / 1000
+
+    def speed_while_called(self, handle, calls, enqueue):
+        """Loops per millisecond of this thread while functions run, one every 2.5 ms."""
+        lib = self.calls
+        require(lib.bare_block(handle), "the gate")
+        done = ctypes.c_int64.from_address(lib.bare_second_stamp())
+        lib.bare_stamp(handle, 0)
+        for _ in range(calls):
+            require(lib.bare_pause(handle), "a pause")
+            enqueue(1)
+        lib.bare_stamp(handle, 1)
+        lib.bare_open_gate()
+        loops = 0
+        while done.value == 0:
+            loops += 1
+        self.sync(handle)
+        return loops / lib.bare_stamped() * 1e6

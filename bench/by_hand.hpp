@@ -12,15 +12,16 @@
 namespace hostlaunch::bench {
 
 // What people write by hand: the callable on the heap, a trampoline that deletes it.
+// It does not ask whether the stream captures, unless it launches by bare_launch_checked.
 template <class F>
-void launch_by_hand(CUstream_st* stream, F&& fn) {
+void launch_by_hand(CUstream_st* stream, F&& fn, decltype(bare_launch)* launch = bare_launch) {
     using callable = std::decay_t<F>;
     auto owned = std::make_unique<callable>(std::forward<F>(fn));
     const auto trampoline = [](void* data) {
         const std::unique_ptr<callable> held(static_cast<callable*>(data));
         (*held)();
     };
-    require(bare_launch(stream, trampoline, owned.get()), "cuLaunchHostFunc");
+    require(launch(stream, trampoline, owned.get()), "cuLaunchHostFunc");
     (void)owned.release();
 }
 

@@ -97,7 +97,7 @@ subject timed(const char* name, CUstream_st* stream, int calls, Call call) {
                 const auto spent = static_cast<double>(bare_now() - begin);
                 require(bare_stamp(stream, 1), "the second stamp");
                 bare_open_gate();
-                require(bare_synchronize(stream), "cuStreamSynchronize");
+                require(bare_drain(stream), "cuStreamSynchronize");
                 return measurement{spent / calls, static_cast<double>(bare_stamped()) / calls};
             }};
 }
@@ -129,7 +129,7 @@ void measure_steps(const settings& s, report& out) {
         host_launch(own, [&ran] { ++ran; });
         return 0;
     });
-    run_rounds(subjects, s.rounds, s.warm_up);
+    run_rounds(subjects, s.short_rounds, s.warm_up);
     out.add_group("steps of a launch", "ns a call", 0, subjects, subjects[0].name);
     out.add_group("steps of a callback", "ns a callback", 1, subjects, subjects[0].name);
 }

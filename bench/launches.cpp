@@ -25,7 +25,7 @@ measurement blocked_round(CUstream_st* stream, int calls, Enqueue&& enqueue) {
     const auto spent = static_cast<double>(enqueue());
     require(bare_stamp(stream, 1), "the second stamp");
     bare_open_gate();
-    require(bare_synchronize(stream), "cuStreamSynchronize");
+    require(bare_drain(stream), "cuStreamSynchronize");
     return {spent / calls, static_cast<double>(bare_stamped()) / calls};
 }
 
@@ -79,12 +79,14 @@ void measure_launches(const settings& s, report& out) {
     add("host_launch as is, 64 bytes copied",
         [&own, &data] { host_launch(own, &bare_nothing, std::span<const std::byte>(data)); });
     add("new + trampoline + delete, by hand", [=] { launch_by_hand(handle, count); });
+    add("the same, with the capture check",
+        [=] { launch_by_hand(handle, count, bare_launch_checked); });
     add("cuStreamAddCallback + owned callable", [=] { add_callback(handle, count); });
     if (cccl_status() == nullptr) {
         add(cccl_name, [handle, &ran] { launch_with_cccl(handle, &ran); });
     }
 
-    run_rounds(subjects, s.rounds, s.warm_up);
+    run_rounds(subjects, s.short_rounds, s.warm_up);
     out.add_group("enqueue", "ns a call", 0, subjects, baseline);
     out.add_group("drain", "ns a callback", 1, subjects, baseline);
     if (const char* status = cccl_status()) {
@@ -118,7 +120,7 @@ void measure_round_trips(const settings& s, report& out) {
     std::vector<subject> subjects;
     subjects.push_back({"launch + sync, from C", bare_trips});
     subjects.push_back({"host_launch of a lambda + stream::sync", our_trips});
-    run_rounds(subjects, s.rounds, s.warm_up);
+    run_rounds(subjects, s.short_rounds, s.warm_up);
     out.add_group("round trip", "us (median of 100 a round)", 0, subjects, subjects[0].name);
 }
 

@@ -26,7 +26,8 @@ constexpr const char* usage =
 
 Measures what host_launch costs beside the bare driver calls. HOSTLAUNCH_DRIVER chooses the driver.
   --quick        fewer rounds, and 200,000 launches in the long memory run
-  --rounds N     interleaved rounds of each group (60; 30 at least for figures to keep)
+  --rounds N     interleaved rounds of each group (60; 30 at least for figures to keep);
+                 five times as many where a round takes a millisecond
   --only GROUP   launches, steps, timeline, round-trips, threads or memory
   --json FILE    also write all samples with their conditions
   --commit ID    recorded among the conditions
@@ -46,6 +47,7 @@ int whole(const char* text) {
 
 void be_quick(settings& s) {
     s.rounds = 30;
+    s.short_rounds = 60;
     s.warm_up = 2;
     s.growth_launches = 200000;
     s.growth_pairs = 1;
@@ -64,6 +66,7 @@ command_line parse(int argc, char** argv) {
         const char* value = argv[++i];
         if (option == "--rounds") {
             line.wanted.rounds = whole(value);
+            line.wanted.short_rounds = 5 * line.wanted.rounds;
         } else if (option == "--launches") {
             line.wanted.growth_launches = whole(value);
         } else if (option == "--only") {

@@ -62,7 +62,7 @@ void measure_timeline(const settings& s, report& out) {
         add(cccl_name, [handle, &ran] { launch_with_cccl(handle, &ran); });
     }
     const char* group = "GPU timeline, kernel + host function";
-    run_rounds(subjects, s.rounds, s.warm_up);
+    run_rounds(subjects, 2 * s.short_rounds, s.warm_up);
     out.add_group(group, "us a pair", 0, subjects, baseline);
     if (const char* status = cccl_status()) {
         out.add_missing(group, cccl_name, "us a pair", status);

@@ -22,6 +22,7 @@ class Figure:
     unit: str
     values: list[float]
     baseline: str = ""
+    base: list[float] = dataclasses.field(default_factory=list)  # the baseline's, round by round
     compared: list[float] = dataclasses.field(default_factory=list)
     how: str = ""  # "difference" or "ratio"
     quantiles: list[float] = dataclasses.field(default_factory=list)  # of a distribution
@@ -87,7 +88,7 @@ class Report:
         figure = Figure(group, name, unit, list(values))
         if base:
             pairs = zip(figure.values, base, strict=True)
-            figure.how, figure.baseline = how, base_name
+            figure.how, figure.baseline, figure.base = how, base_name, list(base)
             figure.compared = [a / b if how == "ratio" else a - b for a, b in pairs]
         self.figures.append(figure)
         return figure
@@ -141,12 +142,14 @@ class Report:
                 entry["interval"] = interval(f.values)
             if f.how:
                 entry["baseline"] = f.baseline
+                entry["baseline_median"] = statistics.median(f.base)
                 entry[f.how] = statistics.median(f.compared)
                 entry[f"{f.how}_interval"] = interval(f.compared)
             if f.quantiles:
                 entry["quantiles"] = [round(v, 3) for v in f.quantiles]
             entry["status"] = f.status
             entry["samples"] = [round(v, 4) for v in f.values]
+            entry["baseline_samples"] = [round(v, 4) for v in f.base]
             figures.append(entry)
         content = {"program": self.program, "conditions": self.conditions, "figures": figures}
         with open(path, "w", encoding="utf-8") as out:

@@ -39,36 +39,65 @@ def measured(found, names):
 
 
 def bars(axes, shown, unit, title):
-    """Draw a bar for each library, the least at the bottom."""
+    """Draw a bar for each library, the least on top."""
     shown = sorted(shown, key=lambda f: f["median"], reverse=True)
     names, values = [f["name"] for f in shown], [f["median"] for f in shown]
     drawn = axes.barh(names, values, color=[colour(name) for name in names])
     axes.bar_label(drawn, [rows.number(v) for v in values], padding=3)
+    finish(axes, unit, title)
+
+
+def added_bars(axes, shown, unit, title):
+    """Draw what each adds to the bare driver, with the interval."""
+    shown = sorted((f for f in shown if "difference" in f), key=lambda f: -f["difference"])
+    names, values = [f["name"] for f in shown], [f["difference"] for f in shown]
+    ends = [f["difference_interval"] for f in shown]
+    reach = [[v - low for v, (low, _) in zip(values, ends, strict=True)]]
+    reach.append([high - v for v, (_, high) in zip(values, ends, strict=True)])
+    axes.barh(names, values, color=[colour(name) for name in names])
+    axes.errorbar(values, names, xerr=reach, fmt="none", ecolor="#444444", lw=1, capsize=2)
+    for name, value, (_, high) in zip(names, values, ends, strict=True):
+        axes.annotate(
+            rows.number(value, True), (high, name), (4, 0), textcoords="offset points", va="center"
+        )
+    finish(axes, unit, title)
+
+
+def finish(axes, unit, title):
+    """Label a drawing of bars."""
     axes.margins(x=0.12)
-    axes.set_xlabel(unit)
-    axes.set_title(title, loc="left", fontsize=9)
+    axes.set_xlabel(f"{unit} (less is better)")
+    axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
+
+
+CPP_NAMES = ("host_launch of a lambda, own stream", rows.BY_HAND, rows.BY_HAND_CHECKED, rows.CCCL)
 
 
 def draw_costs(programs):
-    """Cost per callback by library: drain from Python, enqueue from C++."""
-    python = report.figures(programs, rows.PYTHON, "drain,")
-    cpp = report.figures(programs, rows.CPP, "enqueue")
-    sides = []
-    if python:
-        shown = measured(python, (ways.BARE, ways.OWN, *ways.PEERS))
-        sides.append((shown, "ns a callback", "Python callback, drain"))
-    if cpp:
-        names = (rows.CPP_BARE, "host_launch of a lambda, own stream", rows.BY_HAND, rows.CCCL)
-        sides.append((measured(cpp, names), "ns a call", "C++ lambda, enqueue"))
+    """Cost per callback by library: drain from Python, enqueue from Python and C++."""
+    ours = (ways.OWN, "hostlaunch, foreign stream")
+    drained = measured(
+        report.figures(programs, rows.PYTHON, "drain,"), (ways.BARE, ways.OWN, *ways.PEERS)
+    )
+    python = measured(
+        report.figures(programs, rows.PYTHON, "enqueue,"), (*ours, *ways.LAUNCHING_PEERS)
+    )
+    cpp = measured(report.figures(programs, rows.CPP, "enqueue"), CPP_NAMES)
+    sides = [
+        (bars, drained, "ns a callback", "Python callback: time on the driver's thread"),
+        (added_bars, python, "ns a call", "Launching it from Python: added to the bare call"),
+        (added_bars, cpp, "ns a call", "Launching a C++ lambda: added to the bare call"),
+    ]
+    sides = [side for side in sides if any(side[0] is bars or "difference" in f for f in side[1])]
     if not sides:
         return None
-    tall = 0.32 * sum(len(side[0]) for side in sides) + 0.9 * len(sides)
-    ratios = [len(side[0]) + 1 for side in sides]
+    tall = 0.3 * sum(len(side[1]) for side in sides) + 0.9 * len(sides)
+    ratios = [len(side[1]) + 1 for side in sides]
     drawing, places = plt.subplots(
-        len(sides), 1, figsize=(7, tall), squeeze=False, height_ratios=ratios
+        len(sides), 1, figsize=(7.5, tall), squeeze=False, height_ratios=ratios
     )
-    for axes, side in zip(places[:, 0], sides, strict=True):
-        bars(axes, *side)
+    for axes, (draw_side, *side) in zip(places[:, 0], sides, strict=True):
+        draw_side(axes, *side)
     return drawing
 
 
@@ -81,6 +110,11 @@ def lines_of(names):
     }
 
 
+def thickness(name):
+    """Ours stand out."""
+    return 2.5 if name == ways.OWN else 1.5
+
+
 def draw_growth(programs):
     """Drain per callback as more and more is pending."""
     found = report.figures(programs, rows.PYTHON, "drain with")
@@ -88,14 +122,29 @@ def draw_growth(programs):
     for figure in found:
         if figure["samples"] and figure["name"] != ways.ALONE:
             count = int(re.search(r"\d+", figure["group"])[0])
-            curves.setdefault(figure["name"], []).append((count, figure["median"]))
+            curves.setdefault(figure["name"], []).append((count, figure["median"] / 1000))
     if not curves:
         return None
-    drawing, axes = plt.subplots(figsize=(7, 3.2))
+    drawing, axes = plt.subplots(figsize=(7.5, 3.2))
     colours = lines_of(curves)
     for name, points in curves.items():
-        axes.plot(*zip(*sorted(points), strict=True), marker=".", color=colours[name], label=name)
-    axes.set(xscale="log", yscale="log", xlabel="functions pending", ylabel="ns a callback, drain")
+        axes.plot(
+            *zip(*sorted(points), strict=True),
+            marker=".",
+            color=colours[name],
+            label=name,
+            lw=thickness(name),
+        )
+    axes.set(xscale="log", ylim=(0, None), xlabel="functions pending", ylabel="us a callback")
+    axes.set_xticks(sorted({count for points in curves.values() for count, _ in points}))
+    axes.xaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
+    axes.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    axes.set_title(
+        "Python callback on the driver's thread, by the number pending (less is better)",
+        loc="left",
+        fontsize=10,
+        fontweight="bold",
+    )
     axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return drawing
 
@@ -107,16 +156,28 @@ def draw_latency(programs):
     shown = [f for f in measured(found, names) if f.get("quantiles")]
     if not shown:
         return None
-    drawing, axes = plt.subplots(figsize=(7, 3.2))
+    drawing, axes = plt.subplots(figsize=(7.5, 3.2))
     colours = lines_of([f["name"] for f in shown])
     for figure in shown:
         quantiles = figure["quantiles"]
         share = [(i + 1) / (len(quantiles) + 1) for i in range(len(quantiles))]
-        axes.plot(quantiles, share, color=colours[figure["name"]], label=figure["name"])
-    axes.set(xscale="log", xlabel="round trip, us", ylabel="share of trips", ylim=(0, 1))
-    axes.xaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
-    axes.xaxis.set_minor_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
-    axes.tick_params(axis="x", which="minor", labelsize=6)
+        axes.plot(
+            quantiles,
+            share,
+            color=colours[figure["name"]],
+            label=figure["name"],
+            lw=thickness(figure["name"]),
+        )
+    shortest = min(figure["quantiles"][0] for figure in shown)
+    longest = max(figure["quantiles"][int(0.95 * len(figure["quantiles"]))] for figure in shown)
+    axes.set(xlabel="us", ylabel="share of trips done by then", ylim=(0, 1))
+    axes.set_xlim(0.9 * shortest, 1.05 * longest)
+    axes.set_title(
+        "Launch from Python and wait (further left is better)",
+        loc="left",
+        fontsize=10,
+        fontweight="bold",
+    )
     axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return drawing
 

@@ -198,18 +198,21 @@ def measure_round_trips(bench):
 
 def measure_timeline(bench):
     """Kernel and function in turns on the GPU's clock."""
-    names = [name for name in with_launch(bench) if not name.startswith("step")]
+    names = [name for name in with_launch(bench) if name not in ways.NO_LAUNCH]
     answers = bench.rounds("timeline", names)
     bench.add("GPU timeline, kernel + host function", "us a pair", answers)
     bench.add_missing("GPU timeline, kernel + host function", "us a pair", ways.PEERS)
 
 
 def measure_busy(bench):
-    """Wait per callback, one at a time, while the main thread runs Python all the time."""
+    """Wait per callback while the main thread runs Python all the time; what that costs it."""
     able = with_launch(bench)
     names = [name for name in (ways.OWN, *ways.PEERS) if name in able]
     answers = bench.rounds("busy", names, min(bench.settings.rounds, 30))
     bench.add("main thread busy in Python", "us a callback", answers)
+    answers = bench.rounds("paced", [ways.OWN], min(bench.settings.rounds, 20), 1)
+    group = "loop of the main thread, 400 callbacks a second"
+    bench.add(group, "loops a ms", answers, how="ratio")
 
 
 def measure_threads(bench):
@@ -320,7 +323,7 @@ def main():
     """Parse the command line, measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=60, help="30 at least for figures to keep")
-    parser.add_argument("--calls", type=int, default=400, help="launches in a round, hundreds")
+    parser.add_argument("--calls", type=int, default=1000, help="launches in a round, hundreds")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, less pending")
     parser.add_argument("--only", choices=GROUPS, help="measure this group alone")
     parser.add_argument("--ways", help="only ways whose names contain this")

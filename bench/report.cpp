@@ -182,6 +182,7 @@ std::vector<std::pair<std::string, std::string>> conditions(const settings& s) {
         {"commit", s.commit},
         {"date", date()},
         {"rounds", std::to_string(s.rounds)},
+        {"short rounds", std::to_string(s.short_rounds)},
         {"calls a round", std::to_string(s.calls)},
     };
 }

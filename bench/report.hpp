@@ -12,6 +12,7 @@ namespace hostlaunch::bench {
 
 struct settings {
     int rounds = 60;
+    int short_rounds = 300;  // where one takes a millisecond
     int warm_up = 5;
     int calls = 400;         // launches in a round
     int outstanding = 1000;  // at most, in the long memory run

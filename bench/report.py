@@ -41,6 +41,7 @@ TABLES = {
         ("replay", "Python, replay of a graph"),
         ("building", "Python, building a graph"),
         ("main thread busy", "Python, while the main thread is busy"),
+        ("loop of the main", "Python, speed of the main thread under 400 callbacks a second"),
         ("throughput", "Python, several threads"),
         ("memory per", "Python, memory per pending launch"),
     ),
@@ -67,18 +68,10 @@ def conditions(programs):
         *(told[key] for key in ("compiler",) if key in told),
         f"commit {', '.join(sorted(commits))}",
         told["date"],
-        f"{told['rounds']} rounds of {told['calls a round']} calls",
+        f"{told['rounds']} rounds",
     ]
     text = "; ".join(parts) + ".\n"
     return text + (f"Beside us: {', '.join(libraries)}.\n" if libraries else "")
-
-
-def goal_text(told):
-    """Tell the target and whether it is met."""
-    text = rows.target_text(told.row)
-    if not told.verdict:
-        return text
-    return f"{text}: {'met' if told.verdict == 'met' else '**not met**'}"
 
 
 def promises(programs):
@@ -87,16 +80,16 @@ def promises(programs):
     judged = any(told.verdict for told in found)
     lines = []
     for told in found:
-        peer = f"{told.peer}: {rows.number(told.peer_value)}" if told.peer else ""
         measured = told.status == "measured"
         cells = [
             told.row.title,
             f"{rows.number(told.ours)} {told.unit}" if measured else told.status,
             rows.number(told.base) if told.base is not None else "",
             rows.compared_text(told),
-            peer,
+            rows.peer_text(told),
         ]
-        lines.append([*cells, goal_text(told)] if judged else cells)
+        goal = rows.target_text(told).replace("not met", "**not met**")
+        lines.append([*cells, goal] if judged else cells)
     head = ["", "ours", "baseline", "compared", "best peer"]
     return table([*head, "target"] if judged else head, lines)
 
@@ -152,8 +145,8 @@ def figures(programs, program, group):
     ]
 
 
-def step_lines(found, names):
-    """Lines of the breakdown: each step's value, and what it adds to the one before."""
+def added_lines(found, names):
+    """Lines of a breakdown: each step's value, and what it adds to the one before."""
     before = None
     for name, what in names:
         figure = next((f for f in found if f["name"] == name and f["samples"]), None)
@@ -163,55 +156,60 @@ def step_lines(found, names):
         if before is not None:
             pairs = zip(figure["samples"], before["samples"], strict=True)
             steps = [a - b for a, b in pairs]
-            low, high = paired.interval(steps)
-            middle = rows.number(statistics.median(steps), True)
-            added = f"{middle} [{rows.number(low, True)}, {rows.number(high, True)}]"
+            added = difference_text(statistics.median(steps), *paired.interval(steps))
         yield [what, rows.number(figure["median"]), added]
         before = figure
 
 
+def beyond_lines(found, names):
+    """Lines of a breakdown: each step's value, and its difference to the driver in its turns."""
+    for name, what in names:
+        figure = next((f for f in found if f["name"] == name and "difference" in f), None)
+        if figure is not None:
+            beyond = difference_text(figure["difference"], *figure["difference_interval"])
+            yield [what, rows.number(figure["median"]), beyond]
+
+
+def difference_text(middle, low, high):
+    """Tell a difference with its interval."""
+    return f"{rows.number(middle, True)} [{rows.number(low, True)}, {rows.number(high, True)}]"
+
+
+LAUNCH_STEPS = (
+    (ways.NO_LAUNCH[0], "Python's loop and call"),
+    (ways.NO_LAUNCH[1], "let the GIL go and take it again"),
+    ("step: + the driver, a C function", "the driver's two calls"),
+    ("step: + call the Python callable", "keep the callable alive"),
+    (ways.OWN, "all of ours: arguments, record, counters, release"),
+)
+CALLBACK_STEPS = (
+    ("step: + the driver, a C function", "a C function, launched from Python"),
+    ("step: + attach a kept thread state", "attach a kept thread state, detach"),
+    ("step: + call the Python callable", "and call the Python callable"),
+    (ways.OWN, "and all of ours: arguments, record, counters, release"),
+)
+
+
 def breakdown(programs):
     """Tell what the gap between the bare call and ours from Python consists of."""
-    first = "step: + the driver, a C function"
-    attach, call = "step: + attach a kept thread state", "step: + call the Python callable"
-    nothing, detach = ways.NO_LAUNCH
-    ours = (ways.OWN, "all of ours: arguments, record, counters, release")
-    kept = (attach, "attach a kept thread state, detach")
-    calls = (call, "call the Python callable")
+    beyond = "beyond the driver from C in the same process"
     chains = (
+        ("enqueue,", "Launch from Python, ns", "adds", added_lines, LAUNCH_STEPS),
+        ("drain,", "Callback in Python, ns", beyond, beyond_lines, CALLBACK_STEPS),
         (
-            "enqueue,",
-            "Launch from Python, ns",
-            (
-                (nothing, "Python's loop and call"),
-                (detach, "let the GIL go and take it again"),
-                (first, "the driver's two calls"),
-                (call, "keep the callable alive"),
-                ours,
-            ),
+            rows.TIMELINE,
+            "Kernel and callback in Python, GPU timeline, us",
+            beyond,
+            beyond_lines,
+            CALLBACK_STEPS,
         ),
-        (
-            "drain,",
-            "Callback in Python, ns",
-            ((first, "the driver, with a C function"), kept, calls, ours),
-        ),
-        (
-            "round trip, median",
-            "Round trip from Python, us",
-            (
-                (ways.BARE, "the driver, from C"),
-                (first, "two calls from Python, with a C function"),
-                kept,
-                calls,
-                ours,
-            ),
-        ),
+        ("round trip, median", "Round trip from Python, us", beyond, beyond_lines, CALLBACK_STEPS),
     )
     parts = []
-    for group, title, names in chains:
-        lines = list(step_lines(figures(programs, rows.PYTHON, group), names))
+    for group, title, compared, make, names in chains:
+        lines = list(make(figures(programs, rows.PYTHON, group), names))
         if len(lines) > 1:
-            parts.append(table([title, "median", "adds"], lines))
+            parts.append(table([title, "median", compared], lines))
     return "\n".join(parts)
 
 

@@ -16,6 +16,7 @@ import ways
 CPP, PYTHON = "hostlaunch_bench", "python_launch"
 CPP_BARE = "is_capturing + launch, from C"
 BY_HAND, CCCL = "new + trampoline + delete, by hand", "CCCL cuda::host_launch of a lambda"
+BY_HAND_CHECKED = "the same, with the capture check"
 TIMELINE = "GPU timeline, kernel + host function"
 
 
@@ -33,6 +34,7 @@ class Row:
     peers: tuple[str, ...] = ()
     times: float = 1  # so many times faster than the best peer
     at_least: bool = False
+    since: tuple[int, ...] = ()  # the target counts from this Python on
 
 
 def _python(title, group, target, base=ways.BARE, ours=ways.OWN, **more):
@@ -112,7 +114,21 @@ ROWS = (
         )
         for n in (1, 2, 4, 8)
     ),
-    _python("main thread busy, wait per callback", "main thread busy", None, peers=ways.PEERS),
+    _python(
+        "main thread busy, wait per callback",
+        "main thread busy",
+        50,
+        peers=ways.PEERS,
+        since=(3, 13),
+    ),
+    _python(
+        "main thread's speed under 400 callbacks a second",
+        "loop of the main thread",
+        0.95,
+        how="ratio",
+        at_least=True,
+        since=(3, 13),
+    ),
 )
 
 
@@ -128,9 +144,22 @@ class Result:
     compared: float | None = None  # with the baseline: the difference or ratio
     low: float = 0
     high: float = 0
-    peer: str = ""
+    peer: str = ""  # the best one
     peer_value: float | None = None
-    verdict: str = ""  # "met", "NOT MET", or nothing where there is no target
+    peer_compared: float | None = None  # with the same baseline
+    beside: str = ""  # the peer that decides the standing
+    standing: str = ""  # among the peers: "first", "level", "behind"
+    reached: bool | None = None  # the target, whatever the peers; None where it does not count
+    faster: bool | None = None  # so many times as the best peer; None where that is not asked
+
+    @property
+    def verdict(self):
+        """Tell "met", "level" or "NOT MET"; nothing where no target counts."""
+        if self.reached is None:
+            return ""
+        if not self.reached or self.faster is False or self.standing == "behind":
+            return "NOT MET"
+        return "level" if self.standing == "level" else "met"
 
 
 def load(paths):
@@ -165,11 +194,28 @@ def compare(ours, base, how):
     return statistics.median(values), *paired.interval(values)
 
 
-def best_peer(run, row):
-    """Find the peer with the least cost: name and value."""
-    found = [find(run, row.group, name) for name in row.peers]
-    found = [(f["median"], f["name"]) for f in found if measured(f)]
-    return min(found) if found else (None, "")
+def place(figure, by):
+    """Tell where a figure stands: value, and the ends of its interval."""
+    value = figure["median" if by == "interval" else by]
+    return value, *figure["interval" if by == "interval" else f"{by}_interval"]
+
+
+def stand(told, ours, peers):
+    """Place ours among the peers, by the differences to the bare driver in the same turns.
+
+    Where the intervals overlap, neither is before the other. Figures without a difference are
+    compared by their own values.
+    """
+    by = "difference" if all("difference" in f for f in (ours, *peers)) else "interval"
+    _, low, high = place(ours, by)
+    places = sorted((*place(f, by), f["name"]) for f in peers)
+    best = next(f for f in peers if f["name"] == places[0][-1])
+    told.peer, told.peer_value = best["name"], best["median"]
+    told.peer_compared = best.get("difference")
+    before = [p for p in places if p[2] < low]
+    level = [p for p in places if p[1] <= high]
+    told.standing = "behind" if before else "level" if level else "first"
+    told.beside = (before or level or places)[0][-1]
 
 
 def result(run, row):
@@ -183,16 +229,28 @@ def result(run, row):
     judged = ours["median"]
     base = find(run, row.group, row.base) if row.base else None
     if measured(base):
-        told.base = base["median"]
+        own_turns = ours.get("baseline") == base["name"]  # the baseline in ours' process
+        told.base = ours.get("baseline_median") if own_turns else None
+        told.base = base["median"] if told.base is None else told.base
         told.compared, told.low, told.high = compare(ours, base, row.how)
         judged = told.compared
-    told.peer_value, told.peer = best_peer(run, row)
-    if row.target is not None and run["conditions"]["driver"] == "cuda":
-        met = judged >= row.target if row.at_least else judged <= row.target
-        if told.peer_value is not None:
-            met = met and told.ours * row.times <= told.peer_value
-        told.verdict = "met" if met else "NOT MET"
+    found = [find(run, row.group, name) for name in row.peers]
+    peers = [figure for figure in found if measured(figure)]
+    if peers:
+        stand(told, ours, peers)
+    if counts(row, run["conditions"]):
+        told.reached = judged >= row.target if row.at_least else judged <= row.target
+        if peers and row.times > 1:
+            told.faster = told.ours * row.times <= min(f["median"] for f in peers)
     return told
+
+
+def counts(row, conditions):
+    """Tell whether the target counts: on a GPU, with a Python that it is for."""
+    if row.target is None or conditions["driver"] != "cuda":
+        return False
+    version = conditions.get("Python", "").split(" ")[0].split(".")[:2]
+    return not row.since or tuple(map(int, version)) >= row.since
 
 
 def results(programs):
@@ -223,12 +281,32 @@ def compared_text(told):
     return f"{middle} [{low}, {high}]"
 
 
-def target_text(row):
-    """Tell the target."""
+def peer_text(told):
+    """Tell the best peer with its difference to the baseline."""
+    if not told.peer:
+        return ""
+    text = f"{told.peer}: {number(told.peer_value)}"
+    if told.peer_compared is None:
+        return text
+    return f"{text} ({number(told.peer_compared, True)})"
+
+
+def target_text(told):
+    """Tell the target, how far it is reached, and the standing among the peers."""
+    row = told.row
     if row.target is None:
         return ""
     sign = "+" if row.how == "difference" else ""
-    text = f"{'at least' if row.at_least else 'at most'} {sign}{row.target:g}"
-    if row.peers:
-        text += ", first" if row.times == 1 else f", {row.times:g} times faster than peers"
-    return text
+    parts = [f"{'at least' if row.at_least else 'at most'} {sign}{row.target:g}"]
+    if told.reached is not None:
+        parts[0] += ": met" if told.reached else ": not met"
+    elif row.since:
+        parts[0] += f" from Python {'.'.join(map(str, row.since))} on"
+    if told.faster is not None:
+        parts.append(
+            f"{row.times:g} times faster than peers: {'met' if told.faster else 'not met'}"
+        )
+    elif told.standing and told.reached is not None:
+        ends = {"first": "met", "level": f"level with {told.beside}"}
+        parts.append(f"first: {ends.get(told.standing, f'not met, behind {told.beside}')}")
+    return "; ".join(parts)

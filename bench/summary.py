@@ -17,8 +17,8 @@ def line(told):
         word = "of" if told.row.how == "ratio" else "to"
         text += f", {rows.compared_text(told)} {word} {rows.number(told.base)}"
     if told.peer:
-        text += f"; {told.peer} {rows.number(told.peer_value)}"
-    goal = rows.target_text(told.row)
+        text += f"; {rows.peer_text(told)}"
+    goal = rows.target_text(told)
     return f"{text} ({goal})" if goal else text
 
 

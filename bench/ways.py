@@ -38,6 +38,7 @@ class Way:
     launch: Callable[[], Any] | None = None  # launches once
     sync: Callable[[], Any] | None = None  # waits for the stream
     graph_stream: Any = None  # a stream that has graph builders
+    most: int = 1 << 30  # launches that may be pending at once
     keeps: Any = None
 
 
@@ -114,6 +115,10 @@ def _foreign(lib):
     return _ours_on(ForeignStream(lib.stream), lib.stream)
 
 
+# Each as-is launch records an event, and the driver's queue holds some thousand operations.
+TRACKED = 400
+
+
 def _as_is_pointer(lib):
     import hostlaunch
 
@@ -121,7 +126,7 @@ def _as_is_pointer(lib):
     data = ctypes.create_string_buffer(64)
     address = ctypes.addressof(data)
     way = _ours_on(stream, stream.handle, stream.sync, fn=lib.nothing_function(), user_data=address)
-    way.keeps = data
+    way.keeps, way.most = data, TRACKED
     return way
 
 
@@ -129,9 +134,11 @@ def _as_is_copied(lib):
     import hostlaunch
 
     stream = hostlaunch.Stream()
-    return _ours_on(
+    way = _ours_on(
         stream, stream.handle, stream.sync, fn=lib.nothing_function(), user_data=bytes(64)
     )
+    way.most = TRACKED
+    return way
 
 
 def _on_torch(_):
@@ -290,7 +297,7 @@ def _core_graph(_):
             graph.launch(stream)
         return now() - begin
 
-    return Way(int(stream.handle), enqueue, None, stream.sync, stream, graph)
+    return Way(int(stream.handle), enqueue, None, stream.sync, graph_stream=stream, keeps=graph)
 
 
 def _core_host_launch(_):

@@ -4,13 +4,15 @@
 
 Requests come as lines of JSON on stdin, answers go to stdout. Each measurement answers with values
 of the way and of the C function from C, taken one after the other in an order drawn anew, so that
-both have met the same process, driver thread and moment.
+both have met the same process, driver thread and moment. Before each the same is done once without
+counting, since other processes had the core in between: caches are cold, and its clock is low.
 """
 
 import argparse
 import gc
 import json
 import os
+import statistics
 import sys
 import threading
 import time
@@ -22,15 +24,25 @@ import ways
 from paired import both
 
 PAIRS = 32  # of kernel and function: some 56 fill the driver's queue
+TIMES = 8  # that many times the pairs are measured in a turn
 TRIPS = 100
+WARM_UP = 400  # launches of each, at most
+WARM_UP_TRIPS = 10
+PACED = 80  # functions, one every 2.5 ms
 
 
 def launches(lib, way, calls):
     """Enqueue and drain, nanoseconds per call."""
-    return both(
-        lambda: lib.blocked(way.handle, calls, way.enqueue),
-        lambda: lib.blocked(way.handle, calls, lambda n: lib.enqueue(way.handle, n)),
-    )
+    calls = min(calls, way.most)
+
+    def of_way(calls):
+        return lib.blocked(way.handle, calls, way.enqueue)
+
+    def of_bare(calls):
+        return lib.blocked(way.handle, calls, lambda n: lib.enqueue(way.handle, n))
+
+    both(lambda: of_way(min(calls, WARM_UP)), lambda: of_bare(min(calls, WARM_UP)))
+    return both(lambda: of_way(calls), lambda: of_bare(calls))
 
 
 def resident():
@@ -64,17 +76,18 @@ def pending_bare(lib, way, calls):
 def round_trips(lib, way):
     """Launch and wait, one after the other: microseconds of each trip."""
 
-    def trips():
+    def trips(count):
         launch, sync, clock = way.launch, way.sync, time.perf_counter_ns
         spent = []
-        for _ in repeat(None, TRIPS):
+        for _ in repeat(None, count):
             begin = clock()
             launch()
             sync()
             spent.append((clock() - begin) / 1000)
         return spent
 
-    return both(trips, lambda: lib.round_trips(way.handle, TRIPS))
+    both(lambda: trips(WARM_UP_TRIPS), lambda: lib.round_trips(way.handle, WARM_UP_TRIPS))
+    return both(lambda: trips(TRIPS), lambda: lib.round_trips(way.handle, TRIPS))
 
 
 def timeline(lib, way):
@@ -88,10 +101,15 @@ def timeline(lib, way):
     def pairs_from_c(count):
         bare.require(lib.calls.bare_pairs(way.handle, count), "the pairs from C")
 
-    return both(
-        lambda: [lib.on_timeline(way.handle, PAIRS, pairs)],
-        lambda: [lib.on_timeline(way.handle, PAIRS, pairs_from_c)],
-    )
+    def measured():
+        return both(
+            lambda: lib.on_timeline(way.handle, PAIRS, pairs),
+            lambda: lib.on_timeline(way.handle, PAIRS, pairs_from_c),
+        )
+
+    measured()
+    every = [measured() for _ in repeat(None, TIMES)]
+    return {of: [statistics.median(pair[of] for pair in every)] for of in ("way", "bare")}
 
 
 def busy(lib, way):
@@ -99,6 +117,14 @@ def busy(lib, way):
     return both(
         lambda: [lib.while_busy(way.handle, way.enqueue)],
         lambda: [lib.while_busy(way.handle, lambda n: lib.enqueue(way.handle, n))],
+    )
+
+
+def paced(lib, way):
+    """Speed of a loop of the main thread while functions run 400 times a second, loops a ms."""
+    return both(
+        lambda: [lib.speed_while_called(way.handle, PACED, way.enqueue)],
+        lambda: [lib.speed_while_called(way.handle, PACED, lambda n: lib.enqueue(way.handle, n))],
     )
 
 
@@ -163,6 +189,7 @@ MEASURES = {
     "round_trips": round_trips,
     "timeline": timeline,
     "busy": busy,
+    "paced": paced,
     "threads": threads,
     "replay": graphs.replay,
     "building": graphs.building,

@@ -103,6 +103,13 @@ inline bool type_has(PyTypeObject* type, PyObject* name) {
 #endif
 }
 
+// Whether what instances of a type have is just what the type has: no dictionary, no hook. So are
+// most classes of compiled code.
+inline bool has_what_its_type_has(PyTypeObject* type) {
+    return type->tp_getattro == PyObject_GenericGetAttr && type->tp_dictoffset == 0 &&
+           PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT) == 0;
+}
+
 // Takes the current exception, normalised and with its traceback; null if there is none.
 inline PyObject* take_exception() noexcept {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -103,6 +103,10 @@ owned call_cuda_stream(PyObject* object, const stream_role& role) {
     PyObject* plain = _PyType_Lookup(Py_TYPE(object), name_cuda_stream);
     if (plain != nullptr && PyType_HasFeature(Py_TYPE(plain), Py_TPFLAGS_METHOD_DESCRIPTOR) != 0) {
         PyObject* stack[] = {object};
+        if (has_what_its_type_has(Py_TYPE(object))) {
+            const owned held(Py_NewRef(plain));
+            return owned(in_python([&] { return PyObject_Vectorcall(plain, stack, 1, nullptr); }));
+        }
         return owned(in_python(
             [&] { return PyObject_VectorcallMethod(name_cuda_stream, stack, 1, nullptr); }));
     }
@@ -157,7 +161,8 @@ bool require_open(PyObject* object, const stream_argument& stream, const char* a
     bool closed = false;
     if (stream.own != nullptr) {
         closed = stream.own->is_closed();
-    } else {
+    } else if (!has_what_its_type_has(Py_TYPE(object)) ||
+               type_has(Py_TYPE(object), name_is_closed)) {
         owned value;
         const int found = find_attribute(object, name_is_closed, value);
         const int truth =

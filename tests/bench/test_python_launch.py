@@ -24,7 +24,9 @@ def measure(tmp_path, only, ways):
     return json.loads(out.read_text())["figures"]
 
 
-@pytest.mark.parametrize("only", ["launches", "round-trips", "timeline", "graphs", "memory"])
+@pytest.mark.parametrize(
+    "only", ["launches", "round-trips", "timeline", "graphs", "memory", "busy"]
+)
 def test_every_group_measures_ours_beside_the_bare_driver(tmp_path, only):
     """contract: none, the benchmarks' own."""
     figures = measure(tmp_path, only, "hostlaunch")

@@ -11,6 +11,7 @@ import pytest
 
 REPORT = pathlib.Path(__file__).parents[2] / "bench" / "report.py"
 BARE = "capture check + launch, from C"
+CPP_BARE = "is_capturing + launch, from C"
 PAGE = """# Page
 
 before
@@ -97,6 +98,64 @@ def test_a_row_tells_ours_the_baseline_the_best_peer_and_the_verdict(tmp_path, o
     assert f"| {1003} | +{difference} [+{difference}, +{difference}] |" in line
     assert f"CuPy launch_host_func: {peer + 3}" in line
     assert verdict in line
+
+
+def compared(name, median, low, high):
+    """A figure of a C++ enqueue whose difference to the bare call is known."""
+    made = figure("enqueue", name, [median])
+    if low is not None:
+        made["baseline"] = CPP_BARE
+        made["difference"], made["difference_interval"] = (low + high) / 2, [low, high]
+    return made
+
+
+def enqueue_run(ours, peer):
+    figures = [
+        compared(CPP_BARE, 800, None, None),
+        compared("host_launch of a lambda, own stream", *ours),
+        compared("new + trampoline + delete, by hand", *peer),
+    ]
+    content = run("cuda", figures)
+    return {**content, "program": "hostlaunch_bench"}
+
+
+@pytest.mark.parametrize(
+    ("ours", "peer", "expected", "short"),
+    [
+        ((850, 30, 42), (840, 43, 55), "at most +50: met; first: met", "met"),
+        ((840, 30, 44), (850, 36, 55), "at most +50: met; first: level with new +", "level"),
+        (
+            (840, 40, 44),
+            (850, 30, 36),
+            "at most +50: met; first: **not met**, behind new",
+            "NOT MET",
+        ),
+        ((840, 60, 64), (850, 80, 86), "at most +50: **not met**; first: met", "NOT MET"),
+    ],
+    ids=["first though its median is higher", "level", "behind", "first but over the target"],
+)
+def test_first_is_judged_by_differences_to_the_bare_driver(tmp_path, ours, peer, expected, short):
+    """contract: none, the benchmarks' own. Overlapping intervals are a tie, and called that."""
+    page, files = write(tmp_path, enqueue_run(ours, peer))
+    assert report(page, files, "--no-plots").returncode == 0
+    assert expected in row(section(page.read_text(), "gpu"), "C++ enqueue")
+    command = [sys.executable, REPORT.with_name("summary.py"), *files]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    line = next(line for line in ran.stdout.splitlines() if "C++ enqueue" in line)
+    assert line.startswith(f"  {short:<8}")
+
+
+@pytest.mark.parametrize(("python", "verdict"), [("3.12.3", False), ("3.13.0", True)])
+def test_a_target_for_later_pythons_is_not_held_against_earlier_ones(tmp_path, python, verdict):
+    """contract: none, the benchmarks' own."""
+    busy = figure("main thread busy in Python", "hostlaunch", [5100], "us a callback")
+    content = run("cuda", [busy, *drain(1000, 1250, 18000)])
+    content["conditions"]["Python"] = python
+    page, files = write(tmp_path, content)
+    report(page, files, "--no-plots")
+    line = row(section(page.read_text(), "gpu"), "main thread busy, wait per callback")
+    assert ("**not met**" in line) == verdict
+    assert ("from Python 3.13 on" in line) == (not verdict)
 
 
 def test_what_people_wrote_stays_and_old_numbers_go(tmp_path):

@@ -148,6 +148,70 @@ def test_a_method_of_the_object_itself_comes_first(stream):
     assert ran == [1]
 
 
+class Slotted:
+    """A stream without a dictionary, as compiled classes are."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __cuda_stream__(self):
+        return 0, self.handle
+
+
+class SlottedAndClosed(Slotted):
+    """One that tells whether it is closed from a slot."""
+
+    __slots__ = ("is_closed",)
+
+
+class SlottedWithHook(Slotted):
+    """One whose attributes come from a hook."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        if name == "is_closed":
+            return True
+        raise AttributeError(name)
+
+
+def test_a_stream_without_a_dictionary_is_taken(stream):
+    """contract: S3, S6."""
+    ran = []
+    host_launch(Slotted(stream.handle), lambda: ran.append(1))
+    not_closed = SlottedAndClosed(stream.handle)
+    not_closed.is_closed = False
+    host_launch(not_closed, lambda: ran.append(2))
+    waiting.sync(stream)
+    assert ran == [1, 2]
+
+
+def test_a_closed_stream_without_a_dictionary_is_refused(stream):
+    """contract: S6."""
+    closed = SlottedAndClosed(stream.handle)
+    closed.is_closed = True
+    refused(RuntimeError, closed, "closed")
+    refused(RuntimeError, SlottedWithHook(stream.handle), "closed")
+
+
+def test_a_method_that_is_replaced_while_it_runs_is_kept(stream):
+    """contract: S3."""
+
+    class Changing(Slotted):
+        __slots__ = ()
+
+        def __cuda_stream__(self):
+            del Changing.__cuda_stream__
+            return 0, self.handle
+
+    ran = []
+    host_launch(Changing(stream.handle), lambda: ran.append(1))
+    waiting.sync(stream)
+    assert ran == [1]
+
+
 @pytest.mark.parametrize("error", [ValueError("mine"), KeyError("k"), RuntimeError("gone")])
 def test_an_exception_of_the_protocol_passes_through(error):
     """contract: S4."""
