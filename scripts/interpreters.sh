@@ -64,7 +64,11 @@ open_archive() {
     if [ -z "$mirror" ]; then
         # shellcheck disable=SC2016
         mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
-            grep -m 1 '/debian/*$' || echo http://deb.debian.org/debian)
+            grep -m 1 '/debian/*$') || mirror=
+        if [ -z "$mirror" ]; then
+            echo 'apt names no mirror of Debian here: set DEBIAN_MIRROR' >&2
+            return 1
+        fi
     fi
     archive_state=$(mktemp -d "${TMPDIR:-/tmp}/hostlaunch-archive.XXXXXX")
     mkdir -p "$archive_state/state/lists/partial" "$archive_state/cache/archives/partial"

@@ -3,7 +3,8 @@
 //
 // Invariant: a thread that waits is counted in `waiting` before it looks at `requested`, and the
 // pending call clears `requested` before it looks at `waiting` (all sequentially consistent). So
-// either the call sees the thread, or the thread sees that a call of its own is needed.
+// either the call sees the thread, or the thread sees that a call of its own is needed. While
+// CPython's queue is full, nobody is asked, and threads wait for the switch interval.
 #include "gil_request.hpp"
 
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_GIL_DISABLED)
@@ -79,7 +80,7 @@ int let_them_in(void*) {
         PyEval_RestoreThread(state);
     }
     budget.counted_until = steady_clock::now();
-    budget.credit -= budget.counted_until - begin;
+    budget.credit = std::max(-most_credit, budget.credit - (budget.counted_until - begin));
     return 0;
 }
 

@@ -89,7 +89,9 @@ inline owned imported_module(PyObject* name) {
     if (PyDict_GetItemRef(modules, name, &module) < 0) PyErr_Clear();
     return owned(module);
 #else
-    return owned(Py_XNewRef(PyDict_GetItemWithError(modules, name)));
+    PyObject* module = Py_XNewRef(PyDict_GetItemWithError(modules, name));
+    if (module == nullptr) PyErr_Clear();
+    return owned(module);
 #endif
 }
 

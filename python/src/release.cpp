@@ -49,6 +49,8 @@ bool request_drain() noexcept {
     if (scheduled.load() || scheduled.exchange(true)) return true;
     return queue_drain();
 }
+
+void forget_request() noexcept {}
 #else
 // Without a GIL, CPython may lose sight of a pending call: another thread that looks for its own
 // takes away the mark by which the main thread notices this one, until the next is queued. So the
@@ -62,6 +64,11 @@ std::atomic<std::chrono::steady_clock::time_point> asked_at{};
 bool is_overdue() noexcept {
     const auto waited = std::chrono::steady_clock::now() - asked_at.load();
     return waited >= repeated_after && repeated.load() < most_repeated;
+}
+
+// What was asked for has come about, whichever way.
+void forget_request() noexcept {
+    repeated.store(0);
 }
 
 bool request_drain() noexcept {
@@ -123,13 +130,12 @@ void release_ended() noexcept {
             mode.leave();
         });
     }
+    forget_request();
     restore_exception(exception);
 }
 
 release_follows::release_follows() noexcept
-    : promised_(on_main_thread() && !core::in_host_function()) {
-    if (promised_) scheduled.store(true);
-}
+    : promised_(on_main_thread() && !core::in_host_function() && !scheduled.exchange(true)) {}
 
 release_follows::~release_follows() {
     if (promised_) scheduled.store(false);

@@ -42,7 +42,7 @@ struct held_record {
 };
 
 // Moves a filled record from free to attached, and has the graph hold it. `out` counts on success
-// only; after a failure nothing refers to the record. requires: the caller owns the record.
+// only; after a failure no graph refers to the record. requires: the caller owns the record.
 added give_to_graph(record& r, const host_call& call, abi::graph graph, held_record* out) noexcept;
 
 // After the driver refused the node: the payload becomes the caller's again, although a graph still

@@ -25,8 +25,8 @@ enum class object_kind : std::uint8_t {
 };
 
 // Destroys a driver object now if the thread may, else hands it to run_deferred. After a fork and
-// during process exit it does nothing; memory it does not free once exit has begun. Enters the
-// driver: call without the GIL and without locks.
+// during process exit the driver is not entered and its objects stay; memory stays from the
+// beginning of exit on. Enters the driver: call without the GIL and without locks.
 void destroy_object(object_kind kind, std::uint64_t value) noexcept;
 
 // True if run_deferred has something to do.

@@ -139,6 +139,8 @@ void reach_event_marks(event_state& e, std::uint64_t record);
 // Block until what is enqueued now has completed. Return the sticky error if there is one.
 result wait_for_stream(lock& held, stream_state& s);
 result wait_for_context(lock& held, context_state& ctx);
+// Whether a stream has work enqueued, or under way, that copies, fills or writes those bytes.
+bool uses_memory(const stream_state& s, std::uintptr_t first, std::size_t bytes);
 // For the context and for what copies, fills or writes those bytes from other contexts.
 result wait_for_users(lock& held, context_state& ctx, std::uintptr_t first, std::size_t bytes);
 result wait_for_event(lock& held, event_state& e);

@@ -48,10 +48,14 @@ result allocate(void** out, std::size_t bytes, bool on_host, bool mapped) {
     return success;
 }
 
-// After a sticky error a wait ends early, but a copy that has begun goes on for a moment.
-bool is_copying(const context_state& ctx) {
-    return std::any_of(ctx.streams.begin(), ctx.streams.end(),
-                       [](const stream_state* s) { return s->busy; });
+// After a sticky error a wait ends early, but a copy that has begun goes on for a moment, in
+// another context too.
+bool is_being_copied(const driver& d, std::uintptr_t first, std::size_t bytes) {
+    return std::any_of(d.contexts.begin(), d.contexts.end(), [&](const context_state* ctx) {
+        return std::any_of(ctx->streams.begin(), ctx->streams.end(), [&](const stream_state* s) {
+            return s->busy && uses_memory(*s, first, bytes);
+        });
+    });
 }
 
 // Waits for all work of the context first, as the real driver does, and for what other contexts
@@ -76,7 +80,7 @@ result release(void* memory, bool on_host) {
         if (found == d.memory.end()) {
             return waited != success ? waited : error_invalid_value;
         }
-        if (!is_copying(*found->second.ctx)) {
+        if (!is_being_copied(d, key, found->second.bytes)) {
             break;
         }
         held.unlock();

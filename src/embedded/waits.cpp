@@ -186,8 +186,9 @@ bool uses(const work& w, std::uintptr_t first, std::size_t bytes) {
     }
 }
 
-// What a stream has enqueued, its head included, which may be under way.
-bool uses(const stream_state& s, std::uintptr_t first, std::size_t bytes) {
+}  // namespace
+
+bool uses_memory(const stream_state& s, std::uintptr_t first, std::size_t bytes) {
     for (const operation* o = s.head; o != nullptr; o = o->next) {
         if (uses(o->what, first, bytes)) {
             return true;
@@ -195,8 +196,6 @@ bool uses(const stream_state& s, std::uintptr_t first, std::size_t bytes) {
     }
     return false;
 }
-
-}  // namespace
 
 result wait_for_stream(lock& held, stream_state& s) {
     driver& d = the_driver();
@@ -228,7 +227,7 @@ result wait_for_users(lock& held, context_state& ctx, std::uintptr_t first, std:
     thread_gate& g = new_gate(d);
     for (context_state* c : d.contexts) {
         for (stream_state* s : c->streams) {
-            if (c == &ctx || uses(*s, first, bytes)) {
+            if (c == &ctx || uses_memory(*s, first, bytes)) {
                 await(*s, g);
             }
         }

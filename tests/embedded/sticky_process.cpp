@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sticky errors, which last as long as the process. Each case has its own process.
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "embedded/fixture.hpp"
 
@@ -121,6 +124,30 @@ TEST(sticky_error, what_is_destroyed_is_gone_although_the_call_reports_the_error
         EXPECT_EQ(cuEventDestroy_v2(d.never_recorded), fault);
         EXPECT_EQ(hostlaunch_embedded_live("streams"), 0);
         EXPECT_EQ(hostlaunch_embedded_live("events"), 1);
+    });
+}
+
+// contract: X3
+TEST(sticky_error, memory_that_another_context_is_filling_is_freed_afterwards) {
+    in_child_process([] {
+        const two_devices d;
+        constexpr std::size_t bytes = std::size_t{512} << 20;
+        device_ptr p = 0;
+        EXPECT_EQ(cuMemAlloc_v2(&p, bytes), success);
+        const std::atomic_ref<char> begun(*reinterpret_cast<char*>(p));
+        begun.store(0);
+        EXPECT_EQ(cuCtxSetCurrent(d.second), success);
+        blocker b;  // behind which the fill is another thread's
+        EXPECT_EQ(cuLaunchHostFunc(d.there, blocker::run, &b), success);
+        EXPECT_EQ(cuMemsetD8Async(p, 1, bytes, d.there), success);
+        b.let_go();
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (begun.load() == 0 && std::chrono::steady_clock::now() < limit) {
+            std::this_thread::yield();
+        }
+        EXPECT_EQ(begun.load(), 1);
+        hostlaunch_embedded_sticky_error(fault);
+        EXPECT_EQ(cuMemFree_v2(p), fault);  // a fill that went on would write to no memory
     });
 }
 
