@@ -240,6 +240,7 @@ void bind_stream(nb::module_& m) {
 
 void bind_event(nb::module_& m) {
     nb::class_<py_event> cls(m, "Event", docs::event, nb::is_weak_referenceable());
+    refuse_calls(cls, "an Event is made by Stream.record()");
     cls.def("sync", method(&event_sync), docs::event_sync, nb::sig("def sync(self) -> None"))
         .def("close", method(&close_object<core::event>), docs::event_close,
              nb::sig("def close(self) -> None"))

@@ -27,9 +27,9 @@ using std::chrono::steady_clock;
 // the switch interval as any other.
 constexpr nanoseconds longest_pause = std::chrono::milliseconds(5);
 
-// The main thread may be kept out for as long as it ran before, and no longer: callbacks without
-// end slow it to half its speed. What it can save up is this much, so that a burst gets through at
-// once.
+// The main thread stands aside for as long as it ran before, and no longer: a thread that calls
+// without end takes half its time. This much it can save up, so that a burst gets through at once,
+// and owe.
 constexpr nanoseconds most_credit = std::chrono::milliseconds(10);
 
 std::atomic<int> waiting{0};

@@ -208,6 +208,9 @@ nb::object stream_captured(py_builder& self) {
 void bind_builder(nb::module_& m) {
     nb::class_<py_builder> cls(m, "GraphBuilder", docs::graph_builder, nb::is_weak_referenceable(),
                                nb::type_slots(builder_slots));
+    refuse_calls(cls,
+                 "a GraphBuilder is made by Stream.create_graph_builder(), or by "
+                 "GraphBuilder.attach(stream) for a capture that others began");
     cls.def_static("attach", &attach_builder, "stream"_a.none(), docs::attach,
                    nb::sig("def attach(stream: StreamLike) -> GraphBuilder"))
         .def("begin_building", &begin_building, "mode"_a.none() = "relaxed", docs::begin_building,
@@ -250,9 +253,11 @@ nb::object create_graph_builder(nb::handle stream) {
 
 void bind_graphs(nb::module_& m) {
     nb::class_<core::graph_node_token> node(m, "GraphNode", docs::graph_node);
+    refuse_calls(node, "a GraphNode is made by GraphBuilder.callback()");
     node.attr("__module__") = "hostlaunch";
     bind_builder(m);
     nb::class_<py_graph> cls(m, "Graph", docs::graph, nb::is_weak_referenceable());
+    refuse_calls(cls, "a Graph is made by GraphBuilder.complete()");
     cls.def("upload", method(&graph_upload), "stream"_a.none(), docs::graph_upload,
             nb::sig("def upload(self, stream: StreamLike) -> None"))
         .def("launch", method(&graph_launch), "stream"_a.none(), docs::graph_launch,

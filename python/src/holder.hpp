@@ -139,4 +139,15 @@ void bind_event(nanobind::module_& m);
 void bind_buffer(nanobind::module_& m);
 void bind_graphs(nanobind::module_& m);
 
+// For classes whose objects come from elsewhere: calling the class says where from.
+template <class T>
+void refuse_calls(nanobind::class_<T>& cls, const char* instead) {
+    cls.def(
+        "__init__",
+        [instead](T*, const nanobind::args&, const nanobind::kwargs&) {
+            throw nanobind::type_error(instead);
+        },
+        nanobind::sig("def __init__(self) -> None"));
+}
+
 }  // namespace hostlaunch::python

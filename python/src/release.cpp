@@ -116,6 +116,7 @@ void release_ended() noexcept {
     core::relaxed_capture mode(core::relaxed_capture::unentered{});
     bool entered = false;
     core::to_release().drain([&](core::record& r) {
+        if (core::forked()) return;  // by a finalizer of this very drain: all are the parent's
         payload p = payload_of(r);
         core::record_pool::instance().recycle(r);
         if (!entered && !drops_counts_only(p)) {

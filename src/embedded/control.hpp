@@ -31,7 +31,7 @@ void hostlaunch_embedded_sticky_error(int result);
 enum {
     hostlaunch_embedded_threads_per_context = 0,  // the default, as measured on a GPU
     hostlaunch_embedded_threads_per_stream = 1,
-    hostlaunch_embedded_threads_fresh = 2,  // a new thread with a 64 KiB stack for each function
+    hostlaunch_embedded_threads_fresh = 2,  // a new thread with a 256 KiB stack for each function
 };
 void hostlaunch_embedded_set_threads(int mode);
 

@@ -333,3 +333,39 @@ assert "fork" in queue.get(timeout=20)
 process.join(20)
 assert process.exitcode == 0
 """)
+
+
+def test_a_finalizer_that_forks_leaves_the_rest_to_the_parent():
+    """contract: X2, L1. The child comes back into the drain that its parent was in."""
+    run("""
+parent = os.getpid()
+released = []
+children = []
+
+class Payload:
+    def __init__(self, number):
+        self.number = number
+
+    def __call__(self):
+        pass
+
+    def __del__(self):
+        released.append(self.number)
+        if self.number == 0:
+            children.append(os.fork())
+            if children[0] == 0:
+                signal.alarm(40)
+
+stream = hostlaunch.Stream(0)
+for number in range(4):
+    host_launch(stream, Payload(number))
+try:
+    waiting.sync(stream)
+    stream.sync()
+except RuntimeError:
+    assert os.getpid() != parent
+if os.getpid() != parent:
+    os._exit(0 if released == [0] else 3)
+check(children[0])
+assert released == [0, 1, 2, 3], released
+""")

@@ -233,3 +233,20 @@ def test_a_refusal_names_what_is_closed(make_stream, buffer, graph):
         with pytest.raises(RuntimeError, match=f": the {what} is closed$") as caught:
             call()
         assert not isinstance(caught.value, hostlaunch.CUDAError)
+
+
+@pytest.mark.parametrize(
+    ("cls", "instead"),
+    [
+        (Event, "an Event is made by Stream.record()"),
+        (Graph, "a Graph is made by GraphBuilder.complete()"),
+        (GraphNode, "a GraphNode is made by GraphBuilder.callback()"),
+        (GraphBuilder, "a GraphBuilder is made by Stream.create_graph_builder(), or by"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [(), (1,)])
+def test_a_class_that_cannot_be_called_says_where_its_objects_come_from(cls, instead, arguments):
+    """Not `no constructor defined`."""
+    with pytest.raises(TypeError) as raised:
+        cls(*arguments)
+    assert str(raised.value).startswith(instead)

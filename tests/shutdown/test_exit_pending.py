@@ -217,11 +217,14 @@ os._exit(3)
     )
 
 
-@pytest.mark.parametrize("options", [(), RESOURCE_WARNINGS])
-def test_ctrl_c_ends_the_program_as_always(embedded, options):
+@pytest.mark.parametrize("shown", ["not", "by an option", "by the program"])
+def test_ctrl_c_ends_the_program_as_always(embedded, shown):
     """contract: X1. With the warning, too: to show it takes more of Python."""
     result = run_exit(
-        """
+        f"""
+import warnings
+if {shown!r} == "by the program":
+    warnings.simplefilter("always", ResourceWarning)
 knobs._manual(1)
 for _ in range(10):
     host_launch(stream, lambda: say("ran"))
@@ -229,11 +232,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ign
 os.kill(os.getpid(), signal.SIGINT)
 time.sleep(20)
 """,
-        options=options,
+        options=RESOURCE_WARNINGS if shown == "by an option" else (),
         returncode=-2,
         stderr=None,
     )
     assert result.stdout == ""
+    assert ("ResourceWarning" in result.stderr) == (shown != "not")
     told = [line for line in result.stderr.splitlines() if "ResourceWarning" not in line]
     assert told[-1] == "KeyboardInterrupt"
 
