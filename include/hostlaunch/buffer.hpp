@@ -18,8 +18,10 @@ class buffer;
 
 enum class buffer_kind { device, pinned };
 
-// Owns device memory or pinned host memory. Threads as for `stream`. Buffers must stay open until
-// the work that uses them has run.
+// Owns device memory or pinned host memory. Threads as for `stream`. A buffer may be closed or
+// destroyed before the work that uses it has run: to free memory, the driver waits for all work of
+// the buffer's context, and at exit memory is left to the process. Keep it open for work of other
+// contexts and as long as a graph that uses it may be launched.
 class HOSTLAUNCH_API buffer {
   public:
     // nbytes: positive. device_id: -1 for the current context, or device 0 if there is none.
@@ -42,7 +44,8 @@ class HOSTLAUNCH_API buffer {
     void copy_from(buffer& source, stream_ref stream);
     void fill(std::byte value, stream_ref stream);
 
-    // Frees the memory; the driver waits for work that uses it. Closing twice is allowed.
+    // Frees the memory, for which the driver waits for all work of its context: this can block.
+    // Closing twice is allowed.
     void close() noexcept;
     bool is_closed() const noexcept;
 

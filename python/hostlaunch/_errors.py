@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exception and warning classes of hostlaunch."""
 
-# What shows the warning about dropped functions. Imported at exit it would change the exit code of a
-# program that Ctrl-C has ended: CPython forgets about that where it evaluates more code.
+# What shows the warning about dropped functions. Imported at exit it would change the exit code of
+# a program that Ctrl-C has ended: CPython forgets about that where it evaluates more code.
 import linecache  # noqa: F401
 import tokenize  # noqa: F401
 

@@ -148,6 +148,10 @@ inline constexpr const char* buffer =
 A pinned buffer exports its memory, writable, through the buffer protocol: ``memoryview(buf)``,
 ``numpy.frombuffer(buf, dtype=...)``.
 
+It may be closed, or die, before the work that uses it has run: to free memory, the driver waits for
+all work of the buffer's context, and at exit memory is left to the process. Keep it open for work
+of other contexts and as long as a graph that uses it may be launched.
+
 Parameters
 ----------
 nbytes : int
@@ -171,8 +175,8 @@ inline constexpr const char* copy_to = R"(Enqueue a copy of the whole buffer to 
 Parameters
 ----------
 dst : Buffer
-    Of the same size. It must stay open until the copy has run. Between two pinned buffers the
-    driver copies during the call, once earlier work of the stream has completed (seen on an H200).
+    Of the same size. Between two pinned buffers the driver copies during the call, once earlier
+    work of the stream has completed (seen on an H200).
 stream : Stream or object with a ``__cuda_stream__`` method
     Where to enqueue the copy.
 
@@ -187,8 +191,8 @@ inline constexpr const char* copy_from = R"(Enqueue a copy of a whole other buff
 Parameters
 ----------
 src : Buffer
-    Of the same size. It must stay open until the copy has run. Between two pinned buffers the
-    driver copies during the call, once earlier work of the stream has completed (seen on an H200).
+    Of the same size. Between two pinned buffers the driver copies during the call, once earlier
+    work of the stream has completed (seen on an H200).
 stream : Stream or object with a ``__cuda_stream__`` method
     Where to enqueue the copy.
 
@@ -210,8 +214,8 @@ stream : Stream or object with a ``__cuda_stream__`` method
 
 inline constexpr const char* buffer_close = R"(Free the memory; closing twice is allowed.
 
-The driver waits for work that uses it. Memory that views export lives until the last view is
-released.
+The driver waits for all work of the buffer's context first, so this can block. Memory that views
+export lives until the last view is released.
 )";
 
 inline constexpr const char* buffer_handle = "int: the address of the memory.";

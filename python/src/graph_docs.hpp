@@ -18,6 +18,9 @@ While it builds, work on its stream is recorded instead of run: ``host_launch(bu
 and fills of `Buffer`, events, and what other libraries enqueue there. Each launch of the graph then
 runs all of it once, in the order of the capture.
 
+While a stream captures, do not sync it, nor ask or wait for an event recorded in the capture: the
+driver refuses, and the capture is invalidated.
+
 Any thread may use a builder; calls take turns. A function lives until no graph can run it, then it
 is released on the main thread. Memory and events that captured work uses must outlive the graph.
 
