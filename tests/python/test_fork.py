@@ -357,8 +357,11 @@ class Payload:
                 signal.alarm(40)
 
 stream = hostlaunch.Stream(0)
+gate = waiting.Gate()
+gate.hold(stream)
 for number in range(4):
     host_launch(stream, Payload(number))
+gate.open()
 stream.sync()  # releases, here
 if os.getpid() != parent:
     os._exit(0 if released == [0] else 3)
