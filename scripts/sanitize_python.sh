@@ -5,8 +5,10 @@
 # The interpreter itself is not instrumented, so the sanitizer's library has to be there before it,
 # and libstdc++ too, or exceptions are not intercepted; Python's own allocator would hide faults,
 # and what Python never frees are no leaks of ours. Left out are functions that never end:
-# CPython up to 3.13.7 ends their threads by forced unwinding, which this sanitizer misreports; and
-# measurements of the process's memory, since freed memory is kept for a while.
+# CPython up to 3.13.7 ends their threads by forced unwinding, which this sanitizer misreports;
+# measurements of the process's memory, since freed memory is kept for a while; and forks, since the
+# sanitizer's allocator is not ready for them: a program of two threads that allocate, without a line
+# of ours, hung in 3 of its first 185 children (g++ 12), and never in 3,000 without the sanitizer.
 set -euo pipefail
 # shellcheck source=scripts/steps.sh
 . "$(dirname "$0")/steps.sh"
@@ -24,7 +26,7 @@ run() {
     local log=$build/$1.log
     shift
     LD_PRELOAD=$preload "$venv/bin/python" -m pytest -q -p no:cacheprovider \
-        -m 'not forced_unwinding and not resident_memory' "$@" >"$log" 2>&1
+        -m 'not forced_unwinding and not forks and not resident_memory' "$@" >"$log" 2>&1
 }
 
 step "running the Python tests under the address sanitizer"

@@ -5,6 +5,8 @@ import pytest
 
 from child import run_python
 
+pytestmark = pytest.mark.forks
+
 PRELUDE = """
 import gc, os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: forking with threads

@@ -147,6 +147,7 @@ started.wait(20)
         )
 
 
+@pytest.mark.forks
 def test_a_forked_child_neither_launches_nor_releases_what_graphs_hold():
     """contract: X2."""
     result = run_python(
