@@ -7,8 +7,9 @@
 # and what Python never frees are no leaks of ours. Left out are functions that never end:
 # CPython up to 3.13.7 ends their threads by forced unwinding, which this sanitizer misreports;
 # measurements of the process's memory, since freed memory is kept for a while; and forks, since the
-# sanitizer's allocator is not ready for them: a program of two threads that allocate, without a line
-# of ours, hung in 3 of its first 185 children (g++ 12), and never in 3,000 without the sanitizer.
+# sanitizer's allocator is not ready for them: a program of two threads that allocate, without a
+# line of ours, hung in 3 of its first 185 children (g++ 12), and never in 3,000 without the
+# sanitizer.
 set -euo pipefail
 # shellcheck source=scripts/steps.sh
 . "$(dirname "$0")/steps.sh"
