@@ -2,6 +2,7 @@
 // Sticky errors, which last as long as the process. Each case has its own process.
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <thread>
 
@@ -133,19 +134,22 @@ TEST(sticky_error, memory_that_another_context_is_filling_is_freed_afterwards) {
         const two_devices d;
         constexpr std::size_t bytes = std::size_t{512} << 20;
         device_ptr p = 0;
+        device_ptr word = 0;
         EXPECT_EQ(cuMemAlloc_v2(&p, bytes), success);
-        const std::atomic_ref<char> begun(*reinterpret_cast<char*>(p));
+        EXPECT_EQ(cuMemAlloc_v2(&word, sizeof(std::uint32_t)), success);
+        const std::atomic_ref<std::uint32_t> begun(*reinterpret_cast<std::uint32_t*>(word));
         begun.store(0);
         EXPECT_EQ(cuCtxSetCurrent(d.second), success);
-        blocker b;  // behind which the fill is another thread's
+        blocker b;  // behind which the rest is another thread's
         EXPECT_EQ(cuLaunchHostFunc(d.there, blocker::run, &b), success);
+        EXPECT_EQ(cuStreamWriteValue32_v2(d.there, word, 1, 0), success);
         EXPECT_EQ(cuMemsetD8Async(p, 1, bytes, d.there), success);
         b.let_go();
         const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (begun.load() == 0 && std::chrono::steady_clock::now() < limit) {
             std::this_thread::yield();
         }
-        EXPECT_EQ(begun.load(), 1);
+        EXPECT_EQ(begun.load(), 1);  // the driver keeps its mutex from here until the fill runs
         hostlaunch_embedded_sticky_error(fault);
         EXPECT_EQ(cuMemFree_v2(p), fault);  // a fill that went on would write to no memory
     });
