@@ -67,7 +67,18 @@ def finish(axes, unit, title):
     """Label a drawing of bars."""
     axes.margins(x=0.12)
     axes.set_xlabel(f"{unit} (less is better)")
+    head(axes, title)
+
+
+def head(axes, title):
+    """Write the title over a drawing."""
     axes.set_title(title, loc="left", fontsize=10, fontweight="bold")
+
+
+def name_lines(axes, title):
+    """Write the title of a drawing of lines, and what each line is beside it."""
+    head(axes, title)
+    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 CPP_NAMES = ("host_launch of a lambda, own stream", rows.BY_HAND, rows.BY_HAND_CHECKED, rows.CCCL)
@@ -139,13 +150,9 @@ def draw_growth(programs):
     axes.set_xticks(sorted({count for points in curves.values() for count, _ in points}))
     axes.xaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
     axes.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
-    axes.set_title(
-        "Python callback on the driver's thread, by the number pending (less is better)",
-        loc="left",
-        fontsize=10,
-        fontweight="bold",
+    name_lines(
+        axes, "Python callback on the driver's thread, by the number pending (less is better)"
     )
-    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return drawing
 
 
@@ -172,13 +179,7 @@ def draw_latency(programs):
     longest = max(figure["quantiles"][int(0.95 * len(figure["quantiles"]))] for figure in shown)
     axes.set(xlabel="us", ylabel="share of trips done by then", ylim=(0, 1))
     axes.set_xlim(0.9 * shortest, 1.05 * longest)
-    axes.set_title(
-        "Launch from Python and wait (further left is better)",
-        loc="left",
-        fontsize=10,
-        fontweight="bold",
-    )
-    axes.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    name_lines(axes, "Launch from Python and wait (further left is better)")
     return drawing
 
 
