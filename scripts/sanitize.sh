@@ -11,6 +11,9 @@ for preset in asan tsan; do
     step "running the C++ tests (preset $preset)"
     # The thread sanitizer of older compilers cannot map its memory where addresses are spread
     # widely; a fixed layout (-R) is what works on every kernel.
-    setarch -R ctest --preset "$preset" -j "$(nproc)" --quiet ||
-        die "preset $preset: see build/$preset/Testing/Temporary/LastTest.log"
+    log=build/$preset/ctest.log
+    setarch -R ctest --preset "$preset" -j "$(nproc)" >"$log" 2>&1 || {
+        grep -vE '^ *Start +[0-9]+:|^ *[0-9]+/[0-9]+ Test .* Passed ' "$log" >&2
+        die "failed in the preset $preset"
+    }
 done

@@ -5,17 +5,18 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <utility>
 
 namespace hostlaunch::test {
 
 // An object that is never destroyed and stays reachable, so that it is no leak. At most 16 of a
-// type.
+// type. On any thread.
 template <class T, class... Args>
 T& lasting(Args&&... args) {
     static std::array<T*, 16> made{};
-    static std::size_t count = 0;
+    static std::atomic<std::size_t> count = 0;
     return *(made.at(count++) = new T(std::forward<Args>(args)...));
 }
 
