@@ -87,12 +87,13 @@ result end_context(lock& held, context handle, object_list& due) {
     return success;
 }
 
-// Contexts that are gone may stay current; what uses them then says CONTEXT_IS_DESTROYED.
+// Contexts that are gone may stay or become current; what uses them then says
+// CONTEXT_IS_DESTROYED.
 result check_context(context handle) {
     const lock held(the_driver().mutex);
     result why = success;
     find_context(handle, why);
-    return why == error_invalid_handle ? error_invalid_context : why;
+    return why == error_invalid_handle ? error_invalid_context : success;
 }
 
 result synchronize(context_state* (*find)(context, result&), context handle) {

@@ -143,6 +143,22 @@ TEST_F(captures, an_event_query_in_relaxed_mode_leaves_a_global_capture_alone) {
     EXPECT_EQ(end(s), 1u);
 }
 
+// contract: G4
+TEST_F(captures, questions_about_another_stream_leave_a_global_capture_alone) {
+    const stream s = make_stream();
+    const stream others[] = {make_stream(stream_default), make_stream(stream_non_blocking)};
+    begin(s, capture_mode::global);
+    for (const stream other : others) {
+        context its = nullptr;
+        auto status = capture_status::active;
+        EXPECT_EQ(api().stream_get_ctx(other, &its), success);
+        EXPECT_EQ(its, ctx_);
+        EXPECT_EQ(api().stream_is_capturing(other, &status), success);
+        EXPECT_EQ(status, capture_status::none);
+    }
+    EXPECT_EQ(end(s), 0u);
+}
+
 TEST_F(captures, an_event_query_elsewhere_leaves_a_relaxed_capture_alone) {
     const stream s = make_stream();
     const event never_recorded = make_event();

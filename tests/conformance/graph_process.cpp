@@ -107,20 +107,39 @@ struct inner_calls {
     graph_exec exec;
     user_object object;
     stream s = create_stream();
+    stream spare_stream = create_stream();
+    event spare_event = nullptr;
+    device_ptr memory = 0;
+    void* host_memory = nullptr;
     std::atomic<int> ran{0};
     std::atomic<bool> done{false};
 
     inner_calls() {
+        EXPECT_EQ(api().event_create(&spare_event, event_disable_timing), success);
+        EXPECT_EQ(api().mem_alloc(&memory, 8), success);
+        EXPECT_EQ(api().mem_host_alloc(&host_memory, 8, 0), success);
         g = captured(s, count_up, &ran);
         exec = instantiated(g);
         object = make_object(make_mark(), 8);
         hold_by_value(s);
     }
+    // What may have to wait is refused, what cannot is done (measured).
     static void make(void* self) {
         auto& c = *static_cast<inner_calls*>(self);
         graph_exec made = nullptr;
-        device_ptr memory = 0;
-        EXPECT_EQ(api().mem_alloc(&memory, 8), error_not_permitted);
+        device_ptr more = 0;
+        context current = nullptr;
+        capture_mode mode = capture_mode::relaxed;
+        EXPECT_EQ(api().ctx_get_current(&current), error_not_permitted);
+        EXPECT_EQ(api().mem_alloc(&more, 8), error_not_permitted);
+        EXPECT_EQ(api().mem_free(c.memory), error_not_permitted);
+        EXPECT_EQ(api().mem_free_host(c.host_memory), error_not_permitted);
+        EXPECT_EQ(api().thread_exchange_capture_mode(&mode), success);
+        EXPECT_EQ(api().thread_exchange_capture_mode(&mode), success);
+        EXPECT_EQ(api().event_query(c.spare_event), success);
+        EXPECT_EQ(api().event_destroy(c.spare_event), success);
+        EXPECT_EQ(api().stream_destroy(c.spare_stream), success);
+        EXPECT_EQ(api().graph_destroy(c.g), error_not_permitted);
         EXPECT_EQ(api().graph_instantiate(&made, c.g, 0), error_not_permitted);
         EXPECT_EQ(api().graph_launch(c.exec, c.s), success);
         EXPECT_EQ(api().launch_host_func(c.s, count_up, &c.ran), success);

@@ -5,7 +5,21 @@
 namespace hostlaunch::conformance {
 namespace {
 
-using teardown = driver_test;
+class teardown : public driver_test {
+  protected:
+    // What the library asks a context, on a thread of its own, to see whether it still works.
+    result ask(context c) {
+        call& asks = elsewhere(c, [] {
+            event e = nullptr;
+            if (const result made = api().event_create(&e, event_disable_timing)) return made;
+            const result answer = api().event_query(e);
+            EXPECT_EQ(api().event_destroy(e), success);
+            return answer;
+        });
+        EXPECT_TRUE(asks.returns());
+        return asks.answer();
+    }
+};
 
 // contract: section 2, closing a stream
 TEST_F(teardown, a_destroyed_stream_still_runs_all_its_functions) {
@@ -36,6 +50,7 @@ TEST_F(teardown, destroying_a_context_waits_until_all_its_functions_have_run) {
     }
     call& destroys = elsewhere([doomed] { return api().ctx_destroy(doomed); });
     EXPECT_TRUE(destroys.blocks());
+    EXPECT_EQ(ask(doomed), success);
     EXPECT_EQ(ran, 0);
     g.open();
     EXPECT_EQ(destroys.answer(), success);
@@ -53,6 +68,7 @@ TEST_F(teardown, resetting_a_primary_context_waits_until_all_its_functions_have_
     }
     call& resets = elsewhere(nullptr, [] { return api().primary_ctx_reset(0); });
     EXPECT_TRUE(resets.blocks());
+    EXPECT_EQ(ask(ctx_), success);
     EXPECT_EQ(ran, 0);
     g.open();
     EXPECT_EQ(resets.answer(), success);

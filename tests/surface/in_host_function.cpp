@@ -128,7 +128,8 @@ TEST_F(inside, an_as_is_function_other_calls_fail_and_change_nothing) {
         objects& o = *static_cast<objects*>(given);
         for (const named_call& c : refused_calls) {
             SCOPED_TRACE(c.name);
-            if (std::string(c.name) == "device_id") continue;  // known without a question
+            const std::string name = c.name;
+            if (name == "device_id" || name == "is_done") continue;  // the driver answers these
             EXPECT_NE(code_thrown_by([&] { c.call(o); }), 0);
         }
     };
