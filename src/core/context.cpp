@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 
+#include "core/process.hpp"
 #include "driver/driver.hpp"
 
 namespace hostlaunch::core {
@@ -32,7 +33,7 @@ void relaxed_capture::enter() noexcept {
 }
 
 void relaxed_capture::leave() noexcept {
-    if (changed_) api().thread_exchange_capture_mode(&mode_);
+    if (changed_ && !forked() && !process_ending()) api().thread_exchange_capture_mode(&mode_);
     changed_ = false;
 }
 

@@ -67,6 +67,8 @@ inline bool is_default_stream(abi::stream s) noexcept {
 
 // True for results that mean that nothing of the context will ever run again: the codes whose text
 // in cuda.h (CUDA 13.0) says that the process or context is inconsistent, and a destroyed context.
+// Also for uncorrectable memory and link errors and the unknown one, whose text says nothing of the
+// sort; they may pass, so who acts upon them asks again.
 bool is_context_failure(int code) noexcept;
 
 // The stream that a call works on, as its carrier names it.

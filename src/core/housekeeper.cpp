@@ -109,11 +109,16 @@ class watcher {
         }
     }
 
-    // Asks with an event made for the question: one that was kept could die with its context, and
-    // the driver does not check handles.
+    // Twice: functions that wait would never run if an error that passes were taken for the end.
     static bool has_failed(abi::context context) {
         const current_context scope(context);
-        if (!scope.status().ok()) return is_context_failure(scope.status().code);
+        return says_failed(scope.status()) && says_failed(scope.status());
+    }
+
+    // Asks with an event made for the question: one that was kept could die with its context, and
+    // the driver does not check handles.
+    static bool says_failed(const status& entered) {
+        if (!entered.ok()) return is_context_failure(entered.code);
         abi::event event = nullptr;
         const int made = driver_library::api().event_create(&event, abi::event_disable_timing);
         if (made != abi::success) return is_context_failure(made);

@@ -3,7 +3,10 @@
 
 import pytest
 
+import hostlaunch
+import waiting
 from child import run_python
+from hostlaunch import host_launch
 
 PRELUDE = """
 import ctypes, gc, sys, threading, time, weakref
@@ -67,6 +70,22 @@ gate.open()
 waiting.wait_until(lambda: hostlaunch.stats().ran == 1)
 waiting.wait_until(lambda: len(deaths) == 10)
 """)
+
+
+@pytest.mark.parametrize("call", ["cuEventCreate", "cuEventQuery"])
+def test_an_error_that_passes_is_not_taken_for_a_failed_context(embedded, stream, call):
+    """contract: O1. The housekeeper asks the driver, which errs once."""
+    ran = []
+    gate = waiting.Gate()
+    gate.hold(stream)
+    host_launch(stream, lambda: ran.append(1))
+    embedded.fail(call, 999)
+    asked = embedded.calls("cuEventCreate")
+    waiting.wait_until(lambda: embedded.calls("cuEventCreate") >= asked + 2)
+    gate.open()
+    waiting.sync(stream)
+    assert ran == [1]
+    assert hostlaunch.stats().abandoned == 0
 
 
 def test_streams_of_every_device_are_abandoned(run):
