@@ -62,7 +62,6 @@ format:
 sanitize:
 	@scripts/setup.sh build test
 	@scripts/sanitize.sh
-	@scripts/sanitize_python.sh
 
 instructions:
 	@scripts/setup.sh build profile

@@ -32,3 +32,21 @@ stamp() {
     mkdir -p "$venv/stamps"
     printf '%s\n' "$2" >"$venv/stamps/$1"
 }
+
+# begin_beside COMMAND...: runs it beside what follows; end_beside waits, and returns its status. One
+# at a time. If the script ends before, it and all that it started end as well.
+begin_beside() {
+    set -m  # a process group of its own
+    "$@" &
+    beside=$!
+    set +m
+    trap 'kill -- "-$beside" 2>/dev/null || true' EXIT
+    trap 'exit 130' INT TERM
+}
+
+end_beside() {
+    local status=0
+    wait "$beside" || status=$?
+    trap - EXIT INT TERM
+    return "$status"
+}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the C++ tests of a CMake preset and the Python tests, and ends with one line that counts
-# both. Both run even if the first fails; the exit status says whether all passed.
+# Runs the Python tests, while the C++ tests of a CMake preset are built, and then those, and ends
+# with one line that counts both. Both run even if the first fails; the exit status says whether all
+# passed.
 set -euo pipefail
 # shellcheck source=scripts/steps.sh
 . "$(dirname "$0")/steps.sh"
@@ -11,16 +12,17 @@ results=$root/build/results
 mkdir -p "$results"
 rm -f "$results"/*.xml
 
-step "building the C++ tests (preset $preset)"
-scripts/cmake_build.sh "$preset"
-
-step "running the C++ tests"
-ctest_status=0
-ctest --preset "$preset" -j "$(nproc)" --output-junit "$results/ctest.xml" || ctest_status=$?
+step "building the C++ tests (preset $preset), meanwhile"
+begin_beside scripts/cmake_build.sh "$preset"
 
 step "running the Python tests"
 pytest_status=0
 "$venv/bin/python" -m pytest --junit-xml="$results/pytest.xml" || pytest_status=$?
+
+step "running the C++ tests"
+end_beside
+ctest_status=0
+ctest --preset "$preset" -j "$(nproc)" --output-junit "$results/ctest.xml" || ctest_status=$?
 
 "$venv/bin/python" scripts/count_tests.py \
     "$results/ctest.xml" "$ctest_status" "$results/pytest.xml" "$pytest_status"
