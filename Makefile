@@ -7,6 +7,10 @@ PRESET ?= dev
 VERSIONS ?=
 # Arguments for `make demo`, e.g. ARGS=/path/to/a/file.
 ARGS ?=
+# For `make gpu-check`: a build tree made elsewhere with HOSTLAUNCH_BUILD_TESTS=ON, if there is one.
+BUILD ?=
+# For `make gpu-bench`: where CCCL's headers lie, if they are to be measured too.
+CCCL ?=
 # What `make bench-report` reads.
 RUNS ?= build/bench/cpp.json build/bench/python.json
 
@@ -26,11 +30,14 @@ help:
 	@echo '                Python tests under the address sanitizer'
 	@echo 'make instructions  count our instructions per launch and per callback'
 	@echo 'make bench      all benchmarks, in short, on the embedded driver'
-	@echo 'make gpu-check  the checks that need an NVIDIA GPU'
-	@echo 'make gpu-bench  the benchmarks on an NVIDIA GPU'
+	@echo 'make gpu-check  the checks that need an NVIDIA GPU (BUILD=FOLDER: a build tree with the'
+	@echo '                conformance suite, to run that as well)'
+	@echo 'make gpu-bench  the benchmarks on an NVIDIA GPU (CCCL=FOLDER: headers of CCCL, to measure'
+	@echo '                that as well)'
 	@echo 'make bench-report  docs/benchmarks.md and its plots from RUNS="FILE.json ..."'
 	@echo 'make clean      remove .venv, build trees and caches'
-	@echo 'PYTHON=/path/to/python3 chooses the interpreter that .venv is made from.'
+	@echo 'PYTHON=/path/to/python3 chooses the interpreter that .venv is made from, and the one'
+	@echo 'that gpu-check and gpu-bench run: these two use no .venv.'
 
 build:
 	@scripts/setup.sh build
@@ -74,7 +81,7 @@ gpu-check:
 	@scripts/gpu_check.sh $(BUILD)
 
 gpu-bench:
-	@scripts/gpu_bench.sh
+	@CCCL='$(CCCL)' scripts/gpu_bench.sh
 
 bench-report:
 	@scripts/setup.sh build bench

@@ -10,27 +10,16 @@ build=build/bench
 export HOSTLAUNCH_DRIVER=embedded PYTHONDONTWRITEBYTECODE=1
 commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 
-mkdir -p "$build"
 step "building the C++ benchmarks"
-if ! {
-    cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DHOSTLAUNCH_BUILD_BENCHMARKS=ON &&
-        cmake --build "$build"
-} >"$build.log" 2>&1; then
-    cat "$build.log" >&2
-    die "the build of the benchmarks failed"
-fi
-
-step "C++ benchmarks"
-timeout --kill-after=10 90 "$build/bench/hostlaunch_bench" --quick --commit "$commit" \
+scripts/build_benchmarks.sh "$build"
+bounded 'C++ benchmarks' 90 "$build/bench/hostlaunch_bench" --quick --commit "$commit" \
     --json "$build/cpp-embedded.json"
-step "Python benchmarks"
-timeout --kill-after=10 120 "$venv/bin/python" bench/python_launch.py --quick \
+bounded 'Python benchmarks' 120 "$venv/bin/python" bench/python_launch.py --quick \
     --commit "$commit" --json "$build/python-embedded.json"
 step "summary"
 "$venv/bin/python" bench/summary.py "$build/cpp-embedded.json" "$build/python-embedded.json"
 if command -v valgrind >/dev/null; then
-    step "instructions"
-    timeout --kill-after=10 90 "$venv/bin/python" scripts/instruction_check.py "$build"
+    bounded 'instructions' 90 "$venv/bin/python" scripts/instruction_check.py "$build"
 else
     step "instructions: not counted, valgrind is not installed"
 fi

@@ -63,13 +63,8 @@ make_base() {
         quietly env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
             --no-install-recommends debootstrap
     fi
-    local mirror=${DEBIAN_MIRROR:-}
-    if [ -z "$mirror" ]; then
-        # Without one, debootstrap has its own default.
-        # shellcheck disable=SC2016
-        mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
-            grep -m 1 '/debian/*$' || true)
-    fi
+    local mirror
+    mirror=$(debian_mirror)  # without one, debootstrap has its own default
     step "making a minimal $suite with debootstrap"
     quietly debootstrap --variant=minbase --include=ca-certificates,git,make \
         "$suite" "$dir" ${mirror:+"$mirror"}

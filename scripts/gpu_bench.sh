@@ -7,47 +7,29 @@
 # JSON files and the tables (default build/bench), COMMIT is recorded with them. Ends with a short
 # table. bench/report.py makes docs/benchmarks.md and its plots of the JSON files.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+outer_path=$PATH
+# shellcheck source=scripts/steps.sh
+. "$(dirname "$0")/steps.sh"
+PATH=$outer_path  # a .venv that lies here plays no part
 
 python=${PYTHON:-python3}
 out=${OUT:-build/bench}
 site=build/gpu/site
 commit=${COMMIT:-$(git describe --always --dirty 2>/dev/null || echo unknown)}
 export HOSTLAUNCH_DRIVER=${HOSTLAUNCH_DRIVER:-cuda} PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD/$site
-mkdir -p "$out" build
-failed=0
-
-step() { printf '==> %s\n' "$*"; }
-
-# Prints the path of the C++ program, building it if none was given.
-find_program() {
-    if [ -n "${1:-}" ]; then
-        [ -d "$1" ] && set -- "$1/bench/hostlaunch_bench"
-        [ -x "$1" ] && printf '%s\n' "$1"
-        return
-    fi
-    cmake -S . -B build/gpu-bench -DCMAKE_BUILD_TYPE=Release -DHOSTLAUNCH_BUILD_BENCHMARKS=ON \
-        -DHOSTLAUNCH_CCCL="${CCCL:-}" \
-        >build/gpu-bench.log 2>&1 &&
-        cmake --build build/gpu-bench --parallel >>build/gpu-bench.log 2>&1 &&
-        printf '%s\n' build/gpu-bench/bench/hostlaunch_bench
-}
-
-# bench NAME LIMIT_S COMMAND...: runs it, bounded; a failure is told and the rest still runs.
-bench() {
-    local name=$1 limit=$2 status=0 start=$SECONDS
-    shift 2
-    step "$name"
-    timeout --kill-after=10 "$limit" "$@" || status=$?
-    [ "$status" -eq 0 ] || { failed=1 && echo "$name FAILED (exit code $status)"; }
-    step "$name took $((SECONDS - start)) s"
-}
-
+mkdir -p "$out"
 rm -f "$out/cpp.json" "$out/python.json"
-if program=$(find_program "$@") && [ -n "$program" ]; then
-    bench 'C++ benchmarks' 120 "$program" --commit "$commit" --json "$out/cpp.json" \
+
+program=${1:-build/gpu-bench}
+if [ -z "${1:-}" ]; then
+    step "building the C++ benchmarks"
+    scripts/build_benchmarks.sh "$program" -DHOSTLAUNCH_CCCL="${CCCL:-}" || program=
+fi
+[ ! -d "$program" ] || program=$program/bench/hostlaunch_bench
+if [ -x "$program" ]; then
+    step "measuring from C++"
+    bounded 'C++ benchmarks' 120 "$program" --commit "$commit" --json "$out/cpp.json" \
         >"$out/cpp.txt"
-    tail -2 "$out/cpp.txt"
 else
     failed=1
     echo 'no C++ program: build it with -DHOSTLAUNCH_BUILD_BENCHMARKS=ON and name the folder'
@@ -57,10 +39,11 @@ if ! "$python" -c 'import hostlaunch' 2>/dev/null; then
     step "building the extension for $("$python" --version)"
     scripts/build_extension.sh build/gpu || failed=1
 fi
-bench 'Python benchmarks' 200 "$python" bench/python_launch.py --commit "$commit" \
+step "measuring from Python"
+bounded 'Python benchmarks' 200 "$python" bench/python_launch.py --commit "$commit" \
     --json "$out/python.json" >"$out/python.txt"
-tail -2 "$out/python.txt"
 
 step "summary (everything is in $out/cpp.txt and $out/python.txt)"
 "$python" bench/summary.py "$out/cpp.json" "$out/python.json" || failed=1
+printf '%s\n' "${summary[@]}"
 exit "$failed"

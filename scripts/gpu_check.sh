@@ -7,52 +7,38 @@
 # With a build folder as argument (one made with HOSTLAUNCH_BUILD_TESTS=ON) it runs the conformance
 # suite from there too.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+outer_path=$PATH
+# shellcheck source=scripts/steps.sh
+. "$(dirname "$0")/steps.sh"
+PATH=$outer_path  # a .venv that lies here plays no part
 
 python=${PYTHON:-python3}
 build=build/gpu
 prefix=$PWD/$build/site
 export HOSTLAUNCH_DRIVER=cuda PYTHONPATH=$prefix PYTHONDONTWRITEBYTECODE=1
-summary=()
-failed=0
-
-step() { printf '==> %s\n' "$*"; }
-
-# check NAME LIMIT_S COMMAND...: runs it, bounded, and adds a line to the summary.
-check() {
-    local name=$1 limit=$2 start=$SECONDS status=0
-    shift 2
-    step "$name"
-    timeout --kill-after=10 "$limit" "$@" || status=$?
-    if [ "$status" -eq 0 ]; then
-        summary+=("ok      $name ($((SECONDS - start)) s)")
-    else
-        summary+=("FAILED  $name (exit code $status)")
-        failed=1
-    fi
-}
 
 mkdir -p build
 step "building the extension for $("$python" --version)"
 scripts/build_extension.sh "$build" || exit 1
-check 'driver' 60 "$python" -c \
+bounded 'driver' 60 "$python" -c \
     'import hostlaunch; d = hostlaunch.driver(); print(d); assert d.name == "cuda", d'
-check 'python tests' 420 "$python" -m pytest -q -p no:cacheprovider --timeout 60 \
+bounded 'python tests' 420 "$python" -m pytest -q -p no:cacheprovider --timeout 60 \
     --ignore-glob='*/test_two_devices*' tests/python
 gpus=$(PYTHONPATH=$PYTHONPATH:tests/support "$python" -c \
     'import cudriver; print(cudriver.handle().device_count())') || gpus=0
 if [ "$gpus" -ge 2 ]; then
-    check "tests of two devices, on $gpus GPUs" 300 "$python" -m pytest -q -p no:cacheprovider \
+    bounded "tests of two devices, on $gpus GPUs" 300 "$python" -m pytest -q -p no:cacheprovider \
         --timeout 60 tests/python/test_two_devices*.py
 else
     summary+=("skipped tests of two devices: $gpus GPU")
 fi
-check 'exit tests' 300 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/shutdown
-check 'pipeline example' 120 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/examples
-check 'pipeline demo' 60 "$python" examples/pipeline.py
+bounded 'exit tests' 300 "$python" -m pytest -q -p no:cacheprovider --timeout 60 tests/shutdown
+bounded 'pipeline example' 120 "$python" -m pytest -q -p no:cacheprovider --timeout 60 \
+    tests/examples
+bounded 'pipeline demo' 60 "$python" examples/pipeline.py
 
 if [ -n "${1:-}" ]; then
-    check 'conformance' 240 scripts/gpu_conformance.sh "$1"
+    bounded 'conformance' 240 scripts/gpu_conformance.sh "$1"
 fi
 
 step 'summary'

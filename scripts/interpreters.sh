@@ -59,16 +59,12 @@ archive_apt() {
 
 # open_archive TYPE SUITE...: the lists of these suites, TYPE being deb or deb-src.
 open_archive() {
-    local type=$1 suite mirror=${DEBIAN_MIRROR:-}
+    local type=$1 suite mirror
     shift
+    mirror=$(debian_mirror)
     if [ -z "$mirror" ]; then
-        # shellcheck disable=SC2016
-        mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
-            grep -m 1 '/debian/*$') || mirror=
-        if [ -z "$mirror" ]; then
-            echo 'apt names no mirror of Debian here: set DEBIAN_MIRROR' >&2
-            return 1
-        fi
+        echo 'apt names no mirror of Debian here: set DEBIAN_MIRROR' >&2
+        return 1
     fi
     archive_state=$(mktemp -d "${TMPDIR:-/tmp}/hostlaunch-archive.XXXXXX")
     mkdir -p "$archive_state/state/lists/partial" "$archive_state/cache/archives/partial"

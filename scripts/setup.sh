@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes .venv ready for the given groups of work: build, test, lint, profile, interpreters.
+# Makes .venv ready for the given groups of work: build, test, lint, bench, profile, interpreters;
+# and cmake, which is added where the system has none that will do.
 #
 # Finds what the system lacks, installs just that with apt-get (as root, or through sudo if that
 # asks no password), else names the exact command. Everything else comes pinned from PyPI.

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# What the scripts share: one line for each step, and stamps that make a second run quick.
-# Sourced, never run. Leaves the caller in the repository root, with .venv/bin first on PATH.
+# What the scripts share: one line for each step, limits, and stamps that make a second run quick.
+# Sourced, never run. Leaves the caller in the repository root, with .venv/bin first on PATH; needs
+# no .venv, and downloads nothing.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
@@ -15,6 +16,36 @@ step() { printf '==> %s\n' "$*"; }
 die() {
     printf 'error: %s\n' "$*" >&2
     exit 1
+}
+
+# bounded NAME LIMIT_S COMMAND...: a step that ends in time. Adds a line to summary and returns what
+# the command does (124 or 137 if the time was up); failed is 1 once one has failed.
+summary=()
+failed=0
+bounded() {
+    local name=$1 limit=$2 start=$SECONDS status=0
+    shift 2
+    step "$name"
+    timeout --kill-after=10 "$limit" "$@" || status=$?
+    if [ "$status" -eq 0 ]; then
+        summary+=("ok      $name ($((SECONDS - start)) s)")
+    else
+        summary+=("FAILED  $name (exit code $status)")
+        failed=1
+    fi
+    return "$status"
+}
+
+# Prints where Debian comes from: DEBIAN_MIRROR, else the first one that this machine's apt uses,
+# else nothing.
+debian_mirror() {
+    if [ -n "${DEBIAN_MIRROR:-}" ]; then
+        printf '%s\n' "$DEBIAN_MIRROR"
+        return
+    fi
+    # shellcheck disable=SC2016
+    apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
+        grep -m 1 '/debian/*$' || true
 }
 
 # hash_of PATH...: one hash of the names and contents of these files and folders.
