@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 FOLDERS = ("bench", "cmake", "examples", "include", "python", "scripts", "src", "tests")
-CXX = {".c", ".cpp", ".def", ".hpp"}
+CXX = {".c", ".cpp", ".def", ".h", ".hpp"}
 SUFFIXES = CXX | {".cmake", ".py", ".pyi", ".sh"}
 NAMES = {"CMakeLists.txt", "Makefile"}
 

@@ -44,6 +44,8 @@ def function_of(lines):
         ("include/hostlaunch/a.hpp", HEAD + "\n" * 199, "lines"),
         ("src/core/a.cpp", HEAD + "\n" * 399, "lines"),
         ("src/core/a.cpp", HEAD + "/" * 101 + "\n", "width"),
+        ("bench/a.h", HEAD + "/" * 101 + "\n", "width"),
+        ("bench/a.c", function_of(61), "function"),
         ("src/core/a.cpp", function_of(61), "function"),
         ("tests/core/a.cpp", function_of(61).replace("void f(int n)", "TEST_F(a, b)"), "function"),
         (
@@ -58,6 +60,7 @@ def function_of(lines):
         ("src/driver/a.cpp", HEAD + '#include "core/record.hpp"\n', "layer"),
         ("src/driver/a.cpp", HEAD + '#include "hostlaunch/stream.hpp"\n', "layer"),
         ("src/core/a.cpp", HEAD + '#include "surface/border.hpp"\n', "layer"),
+        ("src/core/a.h", HEAD + '#include "surface/border.hpp"\n', "layer"),
         ("src/core/a.cpp", HEAD + '#include "embedded/control.hpp"\n', "layer"),
         ("src/core/a.cpp", HEAD + "#  include <Python.h>\n", "layer"),
         ("src/surface/a.cpp", HEAD + '#include "embedded/control.hpp"\n', "layer"),
