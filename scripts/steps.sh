@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts share: one line for each step, limits, and stamps that make a second run quick.
 # Sourced, never run. Leaves the caller in the repository root, with .venv/bin first on PATH; needs

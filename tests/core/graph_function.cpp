@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A record that a graph holds while its node is refused: the caller takes it back on one thread, and
-// the graph dies on another. No driver is asked.
+// A record that a graph holds while its node is refused: the caller takes it back on one thread,
+// and the graph dies on another. No driver is asked.
 #include "core/graph_function.hpp"
 
 #include <gtest/gtest.h>
