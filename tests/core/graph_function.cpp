@@ -101,9 +101,9 @@ void meet(std::atomic<int>& arrivals, int nth) {
         std::this_thread::yield();
 }
 
-// The caller takes all of them back and then lets go of them, the graphs die in the other order:
-// each of the three orders comes about where the threads run at the same time, and races in
-// between. contract: B5
+// The caller takes all of them back and then lets go of them, the graphs die in the other order: so
+// each of the three orders comes about where the threads run at once, and races in between.
+// contract: B5
 TEST_F(graph_function, a_record_that_is_taken_back_while_its_graph_dies_is_given_back_once) {
     constexpr int rounds = 20'000;
     std::array<one, 64> all;
