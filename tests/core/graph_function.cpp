@@ -105,8 +105,8 @@ void meet(std::atomic<int>& arrivals, int nth) {
 // each of the three orders comes about where the threads run at once, and races in between.
 // contract: B5
 TEST_F(graph_function, a_record_that_is_taken_back_while_its_graph_dies_is_given_back_once) {
-    constexpr int rounds = 20'000;
-    std::array<one, 64> all;
+    constexpr int rounds = 10'000;
+    std::array<one, 16> all;
     std::atomic<int> arrivals{0};
     std::thread graphs([&] {
         for (int i = 0; i < rounds; ++i) {
