@@ -7,6 +7,7 @@ set -euo pipefail
 
 log=build/sanitize_python.log
 mkdir -p build
+# shellcheck disable=SC2317
 python_tests() { scripts/sanitize_python.sh >"$log" 2>&1; }
 step "running the Python tests under the address sanitizer, meanwhile"
 begin_beside python_tests

@@ -64,8 +64,8 @@ stamp() {
     printf '%s\n' "$2" >"$venv/stamps/$1"
 }
 
-# begin_beside COMMAND...: runs it beside what follows; end_beside waits, and returns its status. One
-# at a time. If the script ends before, it and all that it started end as well.
+# begin_beside COMMAND...: runs it beside what follows; end_beside waits, and returns its status.
+# One at a time. If the script ends before, it and all that it started end as well.
 begin_beside() {
     set -m  # a process group of its own
     "$@" &
