@@ -5,7 +5,9 @@
 // attach happens inside the gate, which interpreter exit closes: while the gate counts a thread,
 // the interpreter does not begin to end, unless the wait at exit ran out. Then CPython ends the
 // thread at its next attach: up to 3.13.7 by forced unwinding, which must meet no noexcept frame
-// and no handler that returns; later versions hang it. Both park the thread.
+// and no handler that returns; later versions hang it. Both park the thread. Thunks that are not
+// recognised pass no gate, and enter by CPython's own way, which crashes in an ending interpreter:
+// exit waits for them, pending ones included.
 #pragma once
 
 #include "core/gate.hpp"
