@@ -73,7 +73,11 @@ def documented_to_block():
 
 @pytest.mark.parametrize(
     ("call", "told"),
-    [("cuMemFree_v2(memory)", "`cuMemFree`"), ("cuCtxSynchronize()", "context synchronise")],
+    [
+        ("cuMemFree_v2(memory)", "`cuMemFree`"),
+        ("cuMemFreeHost(pinned)", "`cuMemFreeHost`"),
+        ("cuCtxSynchronize()", "context synchronise"),
+    ],
 )
 def test_other_calls_that_block_are_documented(embedded, call, told):
     """contract: G3. Freeing memory and context synchronisation wait for running functions."""
@@ -81,8 +85,9 @@ def test_other_calls_that_block_are_documented(embedded, call, told):
     assert (
         ends(f"""
 cu.set_current(cu.primary_context(0))
-memory = ctypes.c_uint64()
+memory, pinned = ctypes.c_uint64(), ctypes.c_void_p()
 cu.call("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(64))
+cu.call("cuMemHostAlloc", ctypes.byref(pinned), ctypes.c_size_t(64), ctypes.c_uint(0))
 gate.hold(stream)
 threading.Timer(0.05, gate.open).start()
 {WATCHDOG}
