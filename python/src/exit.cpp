@@ -29,7 +29,21 @@ bool still_running() {
     return gate().uses() != 0 || core::unknown_code_pending() != 0;
 }
 
-// Waits detached, so that the functions waited for can run. Ctrl-C ends the wait.
+// Ctrl-C during the wait has its effect, which is to end it. What else a signal's handler raises is
+// told: a program that wanted to end in another way learns that it did not.
+void tell_what_ended_the_wait() {
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) {
+        PyErr_Clear();
+        return;
+    }
+    PyObject* raised = take_exception();
+    const owned where(PyUnicode_FromString("the exit handler of hostlaunch"));
+    restore_exception(raised);
+    PyErr_WriteUnraisable(where.get());
+}
+
+// Waits detached, so that the functions waited for can run. An exception of a signal's handler ends
+// the wait.
 void wait_for_running() {
     const auto limit = steady_clock::now() + core::exit_limit();
     milliseconds pause{0};
@@ -41,7 +55,7 @@ void wait_for_running() {
         });
         if (!running || steady_clock::now() >= limit) return;
         if (PyErr_CheckSignals() != 0) {
-            PyErr_Clear();
+            tell_what_ended_the_wait();
             return;
         }
         pause = pause < milliseconds(10) ? pause + milliseconds(1) : pause;

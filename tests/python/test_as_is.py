@@ -10,9 +10,8 @@ import pytest
 import hostlaunch
 import probes
 import waiting
+from hostfns import CUhostFn, bare, code_address
 from hostlaunch import host_launch
-
-CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def launches(calls):
@@ -70,7 +69,7 @@ def test_a_thunk_goes_through_the_trampoline_with_its_pointer(stream, embedded):
     with embedded.log() as calls:
         host_launch(stream, thunk, user_data=7)
     [(address, _)] = launches(calls)
-    assert address != ctypes.cast(thunk, ctypes.c_void_p).value
+    assert address != code_address(thunk)
     waiting.sync(stream)
     assert seen == [7]
 
@@ -145,10 +144,9 @@ def test_a_thunk_that_is_not_recognised_runs_as_it_is(stream, embedded):
     """contract: F2."""
     seen = []
     thunk = CUhostFn(seen.append)
-    address = ctypes.cast(thunk, ctypes.c_void_p).value
     with embedded.log() as calls:
-        host_launch(stream, CUhostFn(address), user_data=3)
-    assert launches(calls) == [(address, 3)]
+        host_launch(stream, bare(thunk), user_data=3)
+    assert launches(calls) == [(code_address(thunk), 3)]
     waiting.sync(stream)
     assert seen == [3]
 

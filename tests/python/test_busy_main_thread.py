@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A main thread that computes in Python lets a waiting callback in without its switch interval.
 
+The contract does not promise it: decision 9, docs/decisions/0009-the-main-thread-stands-aside.md.
+
 Each case runs in a process of its own with a switch interval of 1,000 s: a callback that had to
 wait for it would not run within the limit.
 """
@@ -56,7 +58,7 @@ def check(streams, attempts=10):
 
 
 def test_a_callback_does_not_wait_for_the_switch_interval(hostfns):
-    """contract: O1. It runs while the main thread computes."""
+    """decision 9. It runs while the main thread computes."""
     assert run_python(f"{BUSY}check([hostlaunch.Stream(0)])").lines == ["ok"]
 
 
@@ -64,7 +66,7 @@ def test_a_callback_does_not_wait_for_the_switch_interval(hostfns):
     "mode", [embedded_driver.THREADS_PER_STREAM, embedded_driver.THREADS_FRESH]
 )
 def test_several_threads_that_wait_are_all_let_in(embedded, hostfns, mode):
-    """contract: O1, X4."""
+    """decision 9; contract: X4."""
     result = run_python(f"""{BUSY}
 embedded.knobs().set_threads({mode})
 check([hostlaunch.Stream(0) for _ in range(5)])
@@ -73,7 +75,7 @@ check([hostlaunch.Stream(0) for _ in range(5)])
 
 
 def test_callbacks_that_never_pause_leave_the_main_thread_its_share(hostfns):
-    """contract: O1. It stands aside as long as it ran: nothing else lets a callback in here."""
+    """decision 9. It stands aside as long as it ran: nothing else lets a callback in here."""
     result = run_python(f"""{BUSY}
 stream = hostlaunch.Stream(0)
 used = []

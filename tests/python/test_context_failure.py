@@ -40,7 +40,7 @@ def test_pending_launches_become_abandoned_without_any_call(run):
     """contract: L4, X3. Their payloads are released on the main thread."""
     run("""
 deaths, runs = [], []
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(100):
     host_launch(stream, Probe(deaths, runs))
 assert deaths == []
@@ -92,7 +92,7 @@ def test_streams_of_every_device_are_abandoned(run):
     """contract: L4. A sticky error is process-wide."""
     run("""
 deaths = []
-knobs._manual(1)
+knobs.set_manual(1)
 streams = [hostlaunch.Stream(device) for device in (0, 1, 0, 1)]
 for each in streams:
     host_launch(each, Probe(deaths))
@@ -147,7 +147,7 @@ def test_as_is_launches_become_abandoned_and_keep_their_payload(run):
 import hostfns
 compiled = hostfns.load()
 deaths = []
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(10):
     host_launch(stream, compiled.copy64, user_data=bytes(100))
 fn = compiled.fn("count")
@@ -166,7 +166,7 @@ assert compiled.counter() == 0
 def test_everything_may_be_dropped_and_closed_after_the_failure(run):
     """contract: X3, L4. Cleanup calls fail as well, and nobody hears of it."""
     run("""
-knobs._manual(1)
+knobs.set_manual(1)
 other = hostlaunch.Stream(0)
 event = other.record()
 buffers = [hostlaunch.Buffer(64), hostlaunch.Buffer(64, kind="pinned")]
@@ -191,7 +191,7 @@ def test_the_process_exits_cleanly_after_the_failure(embedded, state):
     result = run_python(
         PRELUDE
         + f"""
-knobs._manual(1)
+knobs.set_manual(1)
 event = stream.record()
 for _ in range(50):
     host_launch(stream, lambda: print("ran"))

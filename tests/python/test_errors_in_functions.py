@@ -12,9 +12,9 @@ import pytest
 
 import hostlaunch
 import waiting
+from hostfns import CUhostFn, bare
 from hostlaunch import host_launch
 
-CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 ERRORS = [ValueError("mine"), SystemExit(3), KeyboardInterrupt(), GeneratorExit(), MemoryError()]
 
 
@@ -251,7 +251,7 @@ def test_blocking_calls_recognise_host_functions_of_others(stream, cu, how):
     if how == "foreign":
         cu.launch(stream.handle, thunk)
     else:
-        host_launch(stream, CUhostFn(ctypes.cast(thunk, ctypes.c_void_p).value))
+        host_launch(stream, bare(thunk))
     waiting.sync(stream)
     assert len(errors) == 2
     check_refused(errors)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each driver call of a launch fails in turn: one clear error and nothing kept, or it stands."""
 
-import ctypes
 import weakref
 
 import pytest
@@ -12,7 +11,7 @@ import hostlaunch
 import probes
 from embedded import LAUNCH_FAILED, OUT_OF_MEMORY
 from fakes import CupyLikeStream, ForeignStream, TorchLikeStream
-from hostfns import CUhostFn
+from hostfns import CUhostFn, bare
 from hostlaunch import host_launch
 
 UNKNOWN_CODE = 54321  # one that no driver has a name for
@@ -64,7 +63,7 @@ class BareThunk(Callable):
 
     def make(self):
         """As above."""
-        return CUhostFn(ctypes.cast(self.thunk, ctypes.c_void_p).value), {}
+        return bare(self.thunk), {}
 
 
 class Compiled:

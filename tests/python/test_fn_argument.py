@@ -13,10 +13,10 @@ import pytest
 
 import hostlaunch
 import waiting
+from hostfns import CUhostFn
 from hostlaunch import host_launch
 
 c_void_p = ctypes.c_void_p
-CUhostFn = ctypes.CFUNCTYPE(None, c_void_p)
 
 
 def refused(error, stream, fn, match=None):

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams and builders of cuda.core, torch, CuPy and numba-cuda on a real device."""
 
-import ctypes
 import importlib
 
 import pytest
 
 import hostlaunch
 import waiting
+from hostfns import CUhostFn
 from hostlaunch import host_launch
-
-CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 @pytest.fixture(autouse=True)

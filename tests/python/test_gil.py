@@ -14,9 +14,8 @@ import embedded as embedded_driver
 import hostlaunch
 import probes
 import waiting
+from hostfns import CUhostFn
 from hostlaunch import host_launch
-
-CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def test_the_check_itself_sees_a_call_that_holds_the_gil(embedded, cu, stream):
@@ -231,7 +230,7 @@ def test_a_blocked_launch_in_the_main_thread_lets_other_threads_run(embedded, st
 
         def body():
             tick_and_release(wait_held)
-            embedded._release(b"cuLaunchHostFunc")
+            embedded.release("cuLaunchHostFunc")
 
         ticker = threading.Thread(target=body, daemon=True)
         ticker.start()
@@ -251,7 +250,7 @@ def test_waiting_for_the_stream_lets_its_functions_run(stream):
 
 
 def test_a_busy_main_thread_does_not_starve_functions(stream):
-    """contract: G2. Without any call that releases the GIL."""
+    """contract: F1. They get the GIL by the switch interval, with no call that releases it."""
     ran = []
     for _ in range(5):
         host_launch(stream, lambda: ran.append(1))

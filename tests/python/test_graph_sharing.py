@@ -66,7 +66,7 @@ def test_a_node_that_others_add_right_behind_ours_is_not_taken_for_it(
 
     builder = stream.create_graph_builder().begin_building()
     before = embedded.calls("cuLaunchHostFunc")
-    embedded._entry_check(ctypes.cast(at_each_entry, ctypes.c_void_p))
+    embedded.set_entry_check(ctypes.cast(at_each_entry, ctypes.c_void_p))
     node = builder.callback(lambda: ran.append(1))
     embedded.check_gil()
     assert steps == ["our launch", "theirs"]

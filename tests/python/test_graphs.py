@@ -10,9 +10,9 @@ import cudriver
 import hostlaunch
 import waiting
 from fakes import ForeignStream
+from hostfns import CUhostFn
 from hostlaunch import host_launch
 
-CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 MODES = ["relaxed", "global", "thread_local"]
 
 

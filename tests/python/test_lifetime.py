@@ -10,6 +10,7 @@ import pytest
 
 import hostlaunch
 import waiting
+from failing import no_collection
 from hostlaunch import host_launch
 from probes import Probe, Tombstone, wait_for_deaths
 from python_build import FREE_THREADED
@@ -240,21 +241,23 @@ def test_objects_that_die_inside_a_function_make_no_driver_call_there(stream, cu
 @pytest.mark.parametrize("kind", ["stream", "event", "device", "pinned"])
 def test_an_object_closed_inside_a_function_is_destroyed_on_the_main_thread(stream, embedded, kind):
     """contract: L2, E3."""
-    made = {
-        "stream": lambda: hostlaunch.Stream(0),
-        "event": stream.record,
-        "device": lambda: hostlaunch.Buffer(64),
-        "pinned": lambda: hostlaunch.Buffer(64, kind="pinned"),
-    }[kind]()
-    with embedded.log() as calls:
+    make, entry = {
+        "stream": (lambda: hostlaunch.Stream(0), "cuStreamDestroy"),
+        "event": (stream.record, "cuEventDestroy"),
+        "device": (lambda: hostlaunch.Buffer(64), "cuMemFree"),
+        "pinned": (lambda: hostlaunch.Buffer(64, kind="pinned"), "cuMemFreeHost"),
+    }[kind]
+    made = make()
+    with no_collection(), embedded.log() as calls:
         host_launch(stream, made.close)
         waiting.sync(stream)
-        waiting.wait_until(lambda: made.is_closed if hasattr(made, "is_closed") else True)
+        assert made.is_closed
         host_launch(stream, int)
         waiting.sync(stream)
-    assert made.is_closed
-    destroyed = [call for call in calls if "Destroy" in call.name or "Free" in call.name]
-    assert [call.in_host_function for call in destroyed] == [0] * len(destroyed)
+    [destroyed] = [call for call in calls if "Destroy" in call.name or "Free" in call.name]
+    assert destroyed.name == entry
+    assert destroyed.thread == threading.main_thread().native_id
+    assert not destroyed.in_host_function
 
 
 def test_ten_thousand_functions_with_collections_all_along(stream):

@@ -2,7 +2,6 @@
 """One outcome for every launch, and the numbers that tell it."""
 
 import asyncio
-import ctypes
 import threading
 import time
 
@@ -10,10 +9,10 @@ import pytest
 
 import hostlaunch
 import waiting
+from hostfns import CUhostFn
 from hostlaunch import host_launch
 from probes import Probe
 
-CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 FIELDS = (
     *("accepted", "pending", "running", "ran", "raised", "abandoned", "dropped"),
     *("awaiting_release", "oldest_pending_ms"),

@@ -8,9 +8,8 @@ import pytest
 import hostlaunch
 import waiting
 from fakes import CoreLikeStream, CupyLikeStream, FakeBuilder, ForeignStream, TorchLikeStream
+from hostfns import CUhostFn
 from hostlaunch import host_launch
-
-CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def refused(error, stream, match=None):

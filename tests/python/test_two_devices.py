@@ -16,6 +16,7 @@ import waiting
 from child import repeats
 from devices import CONTEXTS, DEVICES, make_current
 from fakes import CupyLikeStream, ForeignStream, TorchLikeStream
+from hostfns import CUhostFn
 from hostlaunch import Buffer, host_launch
 from probes import Probe, wait_for_deaths
 
@@ -57,7 +58,7 @@ def test_a_thousand_functions_on_each_device_keep_order_and_payload(make_stream)
     ran = [[] for _ in streams]
     packing = struct.Struct("<4q")
 
-    @cudriver.HOST_FN
+    @CUhostFn
     def enter(payload):
         stream, number, *check = packing.unpack(ctypes.string_at(payload, packing.size))
         whole = check == [stream * 7919 + number, ~number]

@@ -9,9 +9,9 @@ import pytest
 
 import hostlaunch
 import waiting
+from hostfns import CUhostFn
 from hostlaunch import host_launch
 
-CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 NUMBERS = bytes(range(64))
 
 

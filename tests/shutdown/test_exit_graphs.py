@@ -21,7 +21,7 @@ def test_pending_launches_of_a_graph_run_no_function(embedded):
     result = run_exit(
         f"""{BUILD}
 graph = build(lambda: say("ran"))
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(100):
     graph.launch(stream)
 sys.exit(3)
@@ -56,8 +56,7 @@ def body(pointer):
     time.sleep(0.3)
     say("finished")
 thunk = CUhostFn(body)
-bare = CUhostFn(ctypes.cast(thunk, ctypes.c_void_p).value)
-graph = build(bare, bare)
+graph = build(bare(thunk), bare(thunk))
 graph.launch(stream)
 started.wait(20)
 """,

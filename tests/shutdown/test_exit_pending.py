@@ -21,7 +21,7 @@ def test_pending_python_functions_are_dropped(embedded, ending):
     statement, code = ENDINGS[ending]
     result = run_exit(
         f"""
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(100):
     host_launch(stream, lambda: say("ran"))
 {statement}
@@ -35,7 +35,7 @@ def test_one_resource_warning_says_how_many_were_dropped(embedded):
     """contract: X1."""
     result = run_exit(
         """
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(100):
     host_launch(stream, lambda: say("ran"))
 """,
@@ -72,7 +72,7 @@ class Payload:
     def __del__(self):
         assert threading.current_thread() is threading.main_thread()
         say("released", len(sys.modules) > 10)
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(3):
     host_launch(stream, Payload())
 late_calls.append(lambda: say("late"))
@@ -84,7 +84,7 @@ late_calls.append(lambda: say("late"))
 def test_pending_compiled_functions_are_left_alone(embedded, hostfns, data):
     """contract: X1. Their payload stays valid, whether they run or not."""
     result = run_exit(f"""
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(100):
     host_launch(stream, compiled.note, user_data={data})
 """)
@@ -96,11 +96,11 @@ def test_functions_let_go_after_the_exit_handler_are_skipped(embedded, how):
     """contract: X1. The driver calls the trampoline, which must not enter Python; sync works."""
     wrap = "CUhostFn" if how == "thunk" else ""
     result = run_exit(f"""
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(50):
     host_launch(stream, {wrap}(lambda *_: say("ran")))
 def late():
-    knobs._manual(0)
+    knobs.set_manual(0)
     stream.sync()
     say("synced")
 late_calls.append(late)
@@ -111,11 +111,11 @@ late_calls.append(late)
 def test_compiled_functions_let_go_after_the_exit_handler_still_see_their_data(embedded, hostfns):
     """contract: X1. A C function may still run, and its copy is still valid."""
     result = run_exit("""
-knobs._manual(1)
+knobs.set_manual(1)
 for number in range(50):
     host_launch(stream, compiled.copy64, user_data=bytes([7]) * 64)
 def late():
-    knobs._manual(0)
+    knobs.set_manual(0)
     stream.sync()
     say(compiled.counter(), compiled.seen_bytes() == bytes([7]) * 64)
 late_calls.append(late)
@@ -191,7 +191,7 @@ def test_an_uncaught_exception_keeps_its_exit_code_and_traceback(embedded):
     """contract: X1."""
     result = run_exit(
         """
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(10):
     host_launch(stream, lambda: say("ran"))
 raise LookupError("mine")
@@ -208,7 +208,7 @@ def test_an_immediate_exit_keeps_its_code(embedded):
     """contract: X1."""
     run_exit(
         """
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(10):
     host_launch(stream, int)
 os._exit(3)
@@ -225,7 +225,7 @@ def test_ctrl_c_ends_the_program_as_always(embedded, shown):
 import warnings
 if {shown!r} == "by the program":
     warnings.simplefilter("always", ResourceWarning)
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(10):
     host_launch(stream, lambda: say("ran"))
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
@@ -286,23 +286,63 @@ compiled.while_main_is_in_c(work)
     assert result.lines == ["released True"] * 40
 
 
-def test_a_pending_call_of_others_that_fails_at_exit_harms_nothing(embedded):
-    """contract: X1."""
-    run_exit(
-        """
+FAILING_CALL = """
 call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(lambda _: -1)
-ctypes.pythonapi.Py_AddPendingCall.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+add_pending = ctypes.pythonapi.Py_AddPendingCall
+add_pending.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+def add_failing_call():
+    assert add_pending(ctypes.cast(call, ctypes.c_void_p), None) == 0
+"""
+
+
+def test_a_pending_call_of_others_that_fails_at_exit_harms_nothing(embedded):
+    """contract: X1, L1. It comes behind the request for our releases."""
+    result = run_exit(
+        f"""{FAILING_CALL}
 deaths = []
 def work():
     for _ in range(20):
         host_launch(stream, Probe(deaths))
     stream.sync()
-    ctypes.pythonapi.Py_AddPendingCall(ctypes.cast(call, ctypes.c_void_p), None)
+    add_failing_call()
+late_calls.append(lambda: say(len(deaths), set(deaths) == {{threading.get_ident()}}))
 threading.Thread(target=work).start()
 """,
         returncode=None,
         stderr=None,
     )
+    assert result.lines == ["20 True"]
+    assert result.returncode >= 0, result
+    assert "Fatal" not in result.stderr
+
+
+def test_a_pending_call_of_others_that_fails_in_front_of_ours_takes_none_along(hostfns):
+    """contract: X1, L1. The main thread is in C code until all three calls are queued."""
+    result = run_exit(
+        f"""{FAILING_CALL}
+import weakref
+alive = []
+def work():
+    assert compiled.library.hf_wait_sitting(20000)
+    add_failing_call()
+    for _ in range(20):
+        probe = Probe([])  # its finalizer may be where a call fails
+        alive.append(weakref.ref(probe))
+        host_launch(stream, probe)
+    del probe
+    stream.sync()
+    add_failing_call()
+    compiled.library.hf_let_go()
+late_calls.append(lambda: say(len(alive), sum(each() is not None for each in alive)))
+atexit.register(compiled.library.hf_sit, 20000)
+threading.Thread(target=work, daemon=True).start()
+""",
+        returncode=None,
+        stderr=None,
+    )
+    assert result.lines == ["20 0"]
+    assert result.returncode >= 0, result
+    assert "Fatal" not in result.stderr
 
 
 def test_compiled_functions_that_end_late_are_left_alone(hostfns):

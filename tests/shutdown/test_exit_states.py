@@ -15,7 +15,7 @@ from python_build import FREE_THREADED
     reason="3.13t crashed in 2 of 1,780: a bare thunk makes its thread state while CPython ends",
 )
 def test_programs_drawn_at_random_end_cleanly(hostfns, driver_in_use):
-    """contract: X1, X2, L5. The exit code is kept, nothing is told but what was dropped."""
+    """contract: X1, X2. The exit code is kept, nothing is told but what was dropped."""
     first = int(exiting.seed())
     for number in range(repeats(25)):
         program = exit_states.draw(first + number, embedded=driver_in_use.name == "embedded")

@@ -10,8 +10,6 @@ import hostlaunch
 GLOBAL, THREAD_LOCAL, RELAXED = 0, 1, 2  # capture modes
 NOT_CAPTURING, ACTIVE, INVALIDATED = 0, 1, 2  # capture states
 
-HOST_FN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
 
 class DriverError(Exception):
     """A direct driver call returned an error."""

@@ -40,11 +40,12 @@ class Knobs:
         self.first_violation = self._knob("first_violation", ctypes.c_char_p)
         self.violations = self._knob("violations", ctypes.c_int)
         self.reset_knobs = self._knob("reset", None)
+        self.set_entry_check = self._knob("set_entry_check", None, ctypes.c_void_p)
+        self.set_manual = self._knob("set_manual", None, ctypes.c_int)
         self.set_threads = self._knob("set_threads", None, ctypes.c_int)
         self.step = self._knob("step", ctypes.c_int, ctypes.c_int, ctypes.c_int)
         self.sticky_error = self._knob("sticky_error", None, ctypes.c_int)
         self._calls = self._knob("calls", ctypes.c_uint64, ctypes.c_char_p)
-        self._entry_check = self._knob("set_entry_check", None, ctypes.c_void_p)
         failure = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_int)
         self._fail = self._knob("fail_call", *failure)
         self._fail_own = self._knob("fail_own_call", *failure)
@@ -55,7 +56,6 @@ class Knobs:
         self._log = self._knob("set_log", None, ctypes.c_int)
         self._log_get = self._knob("log_get", ctypes.c_int, ctypes.c_int, ctypes.POINTER(Call))
         self._log_size = self._knob("log_size", ctypes.c_int)
-        self._manual = self._knob("set_manual", None, ctypes.c_int)
         self._release = self._knob("release", None, ctypes.c_char_p)
         self._wait_held = self._knob(
             "wait_held", ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_int
@@ -75,7 +75,7 @@ class Knobs:
     def check_gil(self):
         """Count as a violation each driver entry on a thread that holds the GIL."""
         check = ctypes.cast(ctypes.pythonapi.PyGILState_Check, ctypes.c_void_p)
-        self._entry_check(check)
+        self.set_entry_check(check)
 
     def fail(self, entry, code, nth=1):
         """Let the nth call of an entry from now fail."""
@@ -106,11 +106,15 @@ class Knobs:
     @contextlib.contextmanager
     def manual(self):
         """Host functions run only when stepped; the rest runs at the end."""
-        self._manual(1)
+        self.set_manual(1)
         try:
             yield self
         finally:
-            self._manual(0)
+            self.set_manual(0)
+
+    def release(self, entry):
+        """Let the blocked callers of an entry go on."""
+        self._release(entry.encode())
 
     @contextlib.contextmanager
     def hold(self, entry):
@@ -125,7 +129,7 @@ class Knobs:
         try:
             yield wait_held
         finally:
-            self._release(name)
+            self.release(entry)
 
     @contextlib.contextmanager
     def log(self):

@@ -53,12 +53,12 @@ class Body(Tombstone):
         return [self]
 
 thunk = CUhostFn(lambda pointer: None)
-bare = CUhostFn(ctypes.cast(thunk, ctypes.c_void_p).value)
+unrecognised = bare(thunk)
 """
 
 STATES = {
     "all has run": """
-for fn in (int, fail, Body([]), thunk, bare):
+for fn in (int, fail, Body([]), thunk, unrecognised):
     host_launch(hostlaunch.Stream(0), fn)
 """,
     "many pending": """
@@ -83,7 +83,7 @@ host_launch(stream, interrupt)
 """,
     "unrecognised thunks": """
 for _ in range(50):
-    host_launch(stream, bare)
+    host_launch(stream, unrecognised)
 """,
     "compiled functions": """
 for _ in range(50):
@@ -127,7 +127,7 @@ subprocess.run(["true"], check=True)
 }
 ON_EMBEDDED = {
     "pending, never begun": """
-knobs._manual(1)
+knobs.set_manual(1)
 for _ in range(50):
     host_launch(stream, rng.choice([int, thunk, Body([])]))
 """,

@@ -16,18 +16,17 @@ def after_the_library():
 late_calls = []
 atexit.register(after_the_library)
 
-import hostlaunch, waiting
+import hostfns, hostlaunch, waiting
+from hostfns import CUhostFn, bare
 from hostlaunch import host_launch
 from probes import Probe, Tombstone
 
-CUhostFn = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 stream = hostlaunch.Stream(0)
 on_embedded = hostlaunch.driver().name == "embedded"
 if on_embedded:
     import embedded
     knobs = embedded.knobs()
-if os.environ.get("HOSTLAUNCH_TEST_HOSTFNS"):
-    import hostfns
+if hostfns.ENVIRONMENT in os.environ:
     compiled = hostfns.load()
 
 def say(*words):

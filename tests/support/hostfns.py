@@ -28,6 +28,16 @@ _NAMES = (
 )
 
 
+def code_address(fn):
+    """Where the code of a ctypes function begins."""
+    return ctypes.cast(fn, ctypes.c_void_p).value
+
+
+def bare(thunk):
+    """Make a CUhostFn of a thunk's code alone, which nothing recognises; keep the thunk alive."""
+    return CUhostFn(code_address(thunk))
+
+
 def compiler():
     """The first compiler found, or None."""
     return next((found for name in COMPILERS if (found := shutil.which(name))), None)
@@ -57,7 +67,7 @@ class HostFunctions:
 
     def address(self, name):
         """The code address of a host function."""
-        return ctypes.cast(self.library[f"hf_{name}"], ctypes.c_void_p).value
+        return code_address(self.library[f"hf_{name}"])
 
     def fn(self, name):
         """Make a CUhostFn of a host function."""
