@@ -21,9 +21,6 @@ constexpr const char* attempted = "host_launch";
 PyObject* name_user_data = nullptr;
 PyObject* name_stream = nullptr;
 PyObject* name_fn = nullptr;
-PyObject* name_callback = nullptr;
-PyObject* name_is_building = nullptr;
-PyObject* name_is_closed = nullptr;
 
 struct arguments {
     PyObject* stream = nullptr;
@@ -71,13 +68,6 @@ bool parse(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, arg
     PyErr_Format(PyExc_TypeError, "host_launch() missing required argument: '%s'",
                  out.stream == nullptr ? "stream" : "fn");
     return false;
-}
-
-// The truth of an attribute; a missing one is false. -1 with an exception set.
-int truth_of(PyObject* object, PyObject* name) {
-    owned value;
-    const int found = find_attribute(object, name, value);
-    return found > 0 ? in_python([&] { return PyObject_IsTrue(value.get()); }) : found;
 }
 
 // Contract S1: what the builder does afterwards is its own.
@@ -238,9 +228,6 @@ bool add_host_launch(PyObject* module) {
     name_user_data = PyUnicode_InternFromString("user_data");
     name_stream = PyUnicode_InternFromString("stream");
     name_fn = PyUnicode_InternFromString("fn");
-    name_callback = PyUnicode_InternFromString("callback");
-    name_is_building = PyUnicode_InternFromString("is_building");
-    name_is_closed = PyUnicode_InternFromString("is_closed");
     if (PyErr_Occurred() != nullptr) return false;
     const owned module_name(PyUnicode_FromString("hostlaunch"));
     if (!module_name) return false;
