@@ -153,7 +153,7 @@ void bind_buffer(nb::module_& m) {
         .def("__repr__", method(+[](py_buffer& self) { return repr(self, "Buffer"); }))
         .def_prop_ro("handle", method(&raw_value<core::buffer>), docs::buffer_handle)
         .def_prop_ro("nbytes", method(+[](py_buffer& self) { return self.object->size(); }),
-                     "int: the size in bytes.")
+                     docs::buffer_nbytes)
         .def_prop_ro("is_closed", method(&is_closed<core::buffer>), docs::is_closed);
     cls.attr("__module__") = "hostlaunch";
 }

@@ -226,15 +226,17 @@ void bind_stream(nb::module_& m) {
              nb::sig("def create_graph_builder(self) -> GraphBuilder"))
         .def("close", method(&close_object<core::stream>), docs::stream_close,
              nb::sig("def close(self) -> None"))
-        .def("__enter__", [](nb::object self) { return self; })
-        .def("__exit__", method(+[](py_stream& self, nb::args) { close_object(self); }))
+        .def(
+            "__enter__", [](nb::object self) { return self; },
+            nb::sig("def __enter__(self) -> Self"))
+        .def("__exit__", method(+[](py_stream& self, nb::args) { close_object(self); }),
+             nb::sig(docs::exit_sig))
         .def("__cuda_stream__",
              method(+[](py_stream& self) { return nb::make_tuple(0, raw_value(self)); }),
              docs::cuda_stream, nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
         .def("__repr__", method(+[](py_stream& self) { return repr(self, "Stream"); }))
-        .def_prop_ro("handle", method(&raw_value<core::stream>), "int: the ``CUstream``.")
-        .def_prop_ro("device_id", method(&stream_device),
-                     "int: the ordinal of the stream's device.")
+        .def_prop_ro("handle", method(&raw_value<core::stream>), docs::stream_handle)
+        .def_prop_ro("device_id", method(&stream_device), docs::stream_device_id)
         .def_prop_ro("is_closed", method(&is_closed<core::stream>), docs::is_closed);
     stream_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
     cls.attr("__module__") = "hostlaunch";
@@ -248,7 +250,7 @@ void bind_event(nb::module_& m) {
              nb::sig("def close(self) -> None"))
         .def("__repr__", method(+[](py_event& self) { return repr(self, "Event"); }))
         .def_prop_ro("is_done", method(&event_is_done), docs::event_is_done)
-        .def_prop_ro("handle", method(&raw_value<core::event>), "int: the ``CUevent``.")
+        .def_prop_ro("handle", method(&raw_value<core::event>), docs::event_handle)
         .def_prop_ro("is_closed", method(&is_closed<core::event>), docs::is_closed);
     cls.attr("__module__") = "hostlaunch";
 }

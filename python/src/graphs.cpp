@@ -209,9 +209,9 @@ void bind_builder(nb::module_& m) {
     cls.def_static("attach", &attach_builder, "stream"_a.none(), docs::attach,
                    nb::sig("def attach(stream: StreamLike) -> GraphBuilder"))
         .def("begin_building", &begin_building, "mode"_a.none() = "relaxed", docs::begin_building,
-             nb::sig("def begin_building(self, mode: str = 'relaxed') -> GraphBuilder"))
+             nb::sig(docs::begin_building_sig))
         .def("end_building", &end_building, docs::end_building,
-             nb::sig("def end_building(self) -> GraphBuilder"))
+             nb::sig("def end_building(self) -> Self"))
         .def("callback", method(&builder_callback), "fn"_a.none(), nb::kw_only(),
              "user_data"_a = nb::none(), docs::callback,
              nb::sig("def callback(self, fn: HostFunction, *, user_data: int | BytesLike | None = "
@@ -221,7 +221,8 @@ void bind_builder(nb::module_& m) {
              docs::builder_close, nb::sig("def close(self) -> None"))
         .def("__cuda_stream__", method(&stream_protocol), docs::cuda_stream,
              nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
-        .def_prop_ro("stream", method(&stream_captured), docs::builder_stream)
+        .def_prop_ro("stream", method(&stream_captured), docs::builder_stream,
+                     nb::for_getter(nb::sig("def stream(self) -> StreamLike")))
         .def_prop_ro("is_building", method(&is_building), docs::is_building)
         .def_prop_ro("is_closed",
                      method(+[](py_builder& self) { return self.core.object->is_closed(); }),
@@ -266,7 +267,7 @@ void bind_graphs(nb::module_& m) {
         .def("close", method(&close_and_release<core::executable_graph>), docs::graph_close,
              nb::sig("def close(self) -> None"))
         .def_prop_ro("handle", method(+[](py_graph& self) { return self.object->value(); }),
-                     "int: the ``CUgraphExec``.")
+                     docs::graph_handle)
         .def_prop_ro("is_closed", method(+[](py_graph& self) { return self.object->is_closed(); }),
                      docs::is_closed);
     cls.attr("__module__") = "hostlaunch";
