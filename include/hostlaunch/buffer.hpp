@@ -18,15 +18,16 @@ class buffer;
 
 enum class buffer_kind { device, pinned };
 
-// Owns device memory or pinned host memory. Threads as for `stream`. A buffer may be closed or
-// destroyed before the work that uses it has run: to free memory, the driver waits for all work of
-// the buffer's context, and at exit memory is left to the process. Keep it open for work of other
-// contexts and as long as a graph that uses it may be launched.
+// Owns device memory or pinned host memory. Threads and errors as for `stream`. A buffer may be
+// closed or destroyed before the work that uses it has run: to free memory, the driver waits for
+// all work of the buffer's context, and at exit memory is left to the process. Keep it open for
+// work of other contexts and as long as a graph that uses it may be launched.
 class HOSTLAUNCH_API buffer {
   public:
-    // nbytes: positive. device_id: -1 for the current context, or device 0 if there is none.
+    // nbytes: positive, else std::invalid_argument. device_id: -1 for the current context, or
+    // device 0 if there is none. Throws CUDA_ERROR_OUT_OF_MEMORY where the driver has no more.
     explicit buffer(std::size_t nbytes, buffer_kind kind = buffer_kind::device, int device_id = -1);
-    ~buffer();
+    ~buffer();  // closes
     buffer(buffer&&) noexcept;
     buffer& operator=(buffer&&) noexcept;
 
@@ -39,7 +40,8 @@ class HOSTLAUNCH_API buffer {
 
     // Enqueue a copy of the whole buffer, or set every byte. Between two pinned buffers the driver
     // copies during the call, once earlier work of the stream has completed (seen on an H200).
-    // Throws std::invalid_argument if the sizes differ, `error` if the driver refuses.
+    // Throws std::invalid_argument if the sizes differ, misuse::closed if a buffer or the stream is
+    // closed.
     void copy_to(buffer& destination, stream_ref stream);
     void copy_from(buffer& source, stream_ref stream);
     void fill(std::byte value, stream_ref stream);

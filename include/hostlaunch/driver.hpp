@@ -16,7 +16,9 @@ struct driver_info {
 };
 
 // Loads the driver on the first call. HOSTLAUNCH_DRIVER chooses: "auto" (default), "cuda",
-// "embedded", or a path. Throws `error` if there is no usable driver. Any thread.
+// "embedded", or a path. Any thread. Throws `error`: misuse::driver_unavailable without a usable
+// library, the code of a driver that is there but fails; misuse::in_host_function, forked and
+// exiting as every call that would enter CUDA.
 HOSTLAUNCH_API driver_info driver();
 
 }  // namespace hostlaunch

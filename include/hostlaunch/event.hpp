@@ -15,10 +15,10 @@ namespace core {
 class event;
 }
 
-// Owns an event made by stream::record; does not measure time. Threads as for `stream`.
+// Owns an event made by stream::record; does not measure time. Threads and errors as for `stream`.
 class HOSTLAUNCH_API event {
   public:
-    ~event();
+    ~event();  // closes
     event(event&&) noexcept;
     event& operator=(event&&) noexcept;
 
@@ -27,9 +27,11 @@ class HOSTLAUNCH_API event {
     // Waits until the work before the last record has completed; throws as stream::sync does.
     void sync();
 
-    // True if that work has completed; does not wait.
+    // True if that work has completed; does not wait. Throws the driver's code of an earlier
+    // asynchronous error too.
     bool is_done() const;
 
+    // Destroys the event; closing twice is allowed.
     void close() noexcept;
     bool is_closed() const noexcept;
 

@@ -8,7 +8,7 @@
 // that captured work uses are the caller's to keep.
 //
 // Any thread may call any member at any time, but for moves and destruction; calls take turns.
-// Members throw hostlaunch::error.
+// Members that are not noexcept throw `error` as those of `stream` do, and what is named with them.
 #pragma once
 
 #include <concepts>
@@ -75,6 +75,7 @@ class graph;
 class HOSTLAUNCH_API graph_builder {
   public:
     // The stream stays open until the builder is closed, even if it is closed or destroyed before.
+    // Throws misuse::closed if it is closed by now.
     explicit graph_builder(const stream& of);
 
     // Adopts the capture that is in progress on a stream and that other code began and will end;
@@ -86,13 +87,18 @@ class HOSTLAUNCH_API graph_builder {
     graph_builder(graph_builder&&) noexcept;
     graph_builder& operator=(graph_builder&&) noexcept;
 
+    // Throws misuse::already_building, already_built, foreign_capture (attached), or capturing if
+    // the stream captures for somebody else.
     graph_builder& begin_building(capture_mode mode = capture_mode::relaxed);
 
     // Throws the driver's error for a capture that was invalidated or has unjoined streams; then
-    // nothing was built, and begin_building may be called again.
+    // nothing was built, and begin_building may be called again. Throws misuse::not_building,
+    // already_built or foreign_capture, and CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD if only another
+    // thread can end the capture; then it goes on.
     graph_builder& end_building();
 
-    // Adds fn behind what was captured so far. Failing, it adds and keeps nothing.
+    // Adds fn behind what was captured so far. Failing, it adds and keeps nothing. Throws
+    // misuse::not_building or already_built, std::bad_alloc, and what copying fn throws.
     template <class F>
         requires detail::relaunchable<F>
     graph_node callback(F&& fn) {
@@ -100,10 +106,10 @@ class HOSTLAUNCH_API graph_builder {
                    detail::repeated_closure<std::decay_t<F>>::operations);
     }
 
-    // May be called more than once.
+    // May be called more than once. Throws misuse::not_built or foreign_capture.
     graph complete();
 
-    bool is_building() const;  // asks the driver
+    bool is_building() const;  // asks the driver, unless the builder is closed: then false
     bool is_closed() const noexcept;
 
     // Gives a capture of its own in progress up; graphs made from it are not affected. Never fails.
@@ -126,17 +132,20 @@ class HOSTLAUNCH_API graph {
 
     CUgraphExec_st* handle() const noexcept;
 
+    // Prepares the graph on the device ahead of a launch. Throws as launch does.
     void upload(stream_ref stream);
 
     // Enqueues one run. Throws misuse::capturing for a stream that captures.
     void launch(stream_ref stream);
 
     // Takes over what another builder built with the same topology, for future launches. A failed
-    // update changes nothing.
+    // update changes nothing. Throws misuse::not_built or foreign_capture,
+    // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE if the topologies differ.
     void update(graph_builder& builder);
 
     // Gives one node another function for future launches; launches in flight keep the former one.
-    // Failing, it changes nothing. Throws misuse::foreign_node for a node of another builder.
+    // Failing, it changes nothing. Throws misuse::foreign_node for a node of another builder,
+    // std::bad_alloc, and what copying fn throws.
     template <class F>
         requires detail::relaunchable<F>
     void update_callback(const graph_node& node, F&& fn) {

@@ -7,9 +7,12 @@
 // must not call CUDA. The call only enqueues and may come from any thread; wait with stream::sync
 // or an event.
 //
-// All overloads throw hostlaunch::error if the stream is closed or captures a graph, if the caller
-// is inside a host function, a forked child or process exit, or if the driver refuses; then nothing
-// was enqueued and what was passed has been destroyed.
+// All overloads throw hostlaunch::error: misuse::closed; misuse::capturing for a stream that
+// captures a graph; misuse::no_context for a default stream while no context is current;
+// misuse::in_host_function, forked and exiting for where the caller is; misuse::driver_unavailable
+// without a usable driver; else the code with which the driver refused. Those that keep something
+// throw std::bad_alloc too, and what copying fn and the arguments throws. Then nothing was enqueued
+// and what was passed has been destroyed.
 #pragma once
 
 #include <cstddef>

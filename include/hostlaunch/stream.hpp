@@ -59,29 +59,42 @@ struct stream_options {
 };
 
 // Owns a stream. Any thread may call any member at any time, but for moves and destruction; `close`
-// lets calls in progress end first. Functions pending at that time still run.
+// lets calls in progress end first. Functions pending at that time still run. What was moved from
+// may only be destroyed, assigned to or viewed.
+//
+// Members that are not noexcept throw `error`, as those of all classes here do: misuse::closed;
+// misuse::in_host_function, forked and exiting where CUDA may not be entered;
+// misuse::driver_unavailable or the driver's code from the first call, if no driver can be used;
+// misuse::no_context for a default stream while none is current; else the code with which the
+// driver refused. Nothing has happened then. Those that make an object, and the wait for another
+// stream, throw std::bad_alloc too.
 class HOSTLAUNCH_API stream {
   public:
+    // Throws CUDA_ERROR_INVALID_VALUE for a priority out of range, CUDA_ERROR_INVALID_DEVICE for a
+    // device that does not exist.
     explicit stream(const stream_options& options = {});
-    ~stream();
+    ~stream();  // closes
     stream(stream&&) noexcept;
     stream& operator=(stream&&) noexcept;
 
-    // Borrows a handle: it is used, never destroyed.
+    // Borrows a handle: it is used, never destroyed. Does not enter the driver, and throws nothing
+    // but std::bad_alloc.
     static stream from_handle(CUstream_st* handle);
 
     CUstream_st* handle() const noexcept;
-    int device_id() const;
+    int device_id() const;  // the ordinal; asks the driver if the stream is borrowed
 
-    // Waits until all work enqueued so far has completed. Throws `error` with the driver's code for
-    // an earlier asynchronous error, with misuse::in_host_function inside a host function.
+    // Waits until all work enqueued so far has completed. Throws the driver's code of an earlier
+    // asynchronous error too, and misuse::in_host_function in host functions of other libraries.
     void sync();
 
-    // Records an event behind all work enqueued so far: a new one, or one of the same context.
+    // Records an event behind all work enqueued so far: a new one, or one of the same context (of
+    // another one: CUDA_ERROR_INVALID_HANDLE).
     event record();
     void record(event& again);
 
     // Lets later work of this stream wait; does not block the caller. Other devices are allowed.
+    // Throws misuse::closed if either is closed.
     void wait(const event& e);
     void wait(stream_ref other);
 

@@ -18,6 +18,14 @@ class CUDAError(RuntimeError):
         The driver's ``CUresult``, for example 700.
     name : str
         The driver's name of it, for example ``"CUDA_ERROR_ILLEGAL_ADDRESS"``.
+
+    Examples
+    --------
+    >>> try:
+    ...     hostlaunch.Stream(device_id=1000)
+    ... except hostlaunch.CUDAError as error:
+    ...     print(error.code, error.name)
+    101 CUDA_ERROR_INVALID_DEVICE
     """
 
     code: int
@@ -33,6 +41,11 @@ class EmbeddedDriverWarning(UserWarning):
     """The embedded driver was chosen because no NVIDIA driver or device was found.
 
     Issued once per process, and only if ``HOSTLAUNCH_DRIVER`` is unset or ``auto``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", hostlaunch.EmbeddedDriverWarning)
     """
 
 

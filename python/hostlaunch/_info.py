@@ -17,6 +17,10 @@ class DriverInfo(NamedTuple):
         As ``cuDriverGetVersion`` tells it: 13000 for CUDA 13.0.
     path : str
         The file of the driver library.
+
+    Examples
+    --------
+    >>> name, version, path = hostlaunch.driver()
     """
 
     name: str
@@ -25,7 +29,33 @@ class DriverInfo(NamedTuple):
 
 
 class Stats(NamedTuple):
-    """Counts of launches since the process began; see `stats`."""
+    """Counts of launches since the process began, as `stats` returns them.
+
+    Attributes
+    ----------
+    accepted : int
+        Launches that the driver accepted: the sum of the next six, whenever nothing moves.
+    pending, running : int
+        Those that have not ended.
+    ran, raised, abandoned, dropped : int
+        Those that have ended, by how.
+    awaiting_release : int
+        Ended launches that still hold their function until the main thread releases it.
+    oldest_pending_ms : int
+        How long the oldest pending launch has been pending, in milliseconds, in steps of up to 50.
+    graph_callbacks : int
+        Host functions that graphs hold now. They run any number of times and count on their own.
+    graph_ran, graph_raised : int
+        How often they returned or raised.
+
+    Examples
+    --------
+    >>> before = hostlaunch.stats()
+    >>> hostlaunch.host_launch(stream, work)
+    >>> stream.sync()
+    >>> hostlaunch.stats().ran - before.ran
+    1
+    """
 
     accepted: int
     pending: int
@@ -74,17 +104,12 @@ def stats() -> Stats:
 
     Each launch that the driver accepted is pending, then running, then ends as exactly one of ran,
     raised (an exception left it), abandoned (its context failed first) or dropped (the interpreter
-    exited first). Whenever nothing moves, ``accepted`` is the sum of these six. Launches of
-    compiled code count as ran when the event behind them completes.
+    exited first). Launches of compiled code count as ran when the event behind them completes.
 
     Returns
     -------
     Stats
-        The counts. ``awaiting_release`` is how many ended launches still hold their function until
-        the main thread releases it. ``oldest_pending_ms`` is how long the oldest pending launch has
-        been pending, in steps of up to 50 ms. Host functions of graphs run any number of times and
-        count on their own: ``graph_callbacks`` is how many graphs hold now, ``graph_ran`` and
-        ``graph_raised`` how often they returned or raised.
+        The counts; `Stats` says what each is.
 
     Examples
     --------

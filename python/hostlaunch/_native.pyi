@@ -57,6 +57,7 @@ class Stream:
         exc_type: type[BaseException] | None,
         exc: BaseException | None,
         traceback: TracebackType | None,
+        /,
     ) -> None: ...
 
 class Event:

@@ -13,11 +13,7 @@ namespace hostlaunch::python {
 namespace {
 
 std::size_t size_argument(nb::handle nbytes) {
-    if (!PyLong_Check(nbytes.ptr()) || PyBool_Check(nbytes.ptr())) {
-        PyErr_Format(PyExc_TypeError, "nbytes must be an int, not %.200s",
-                     Py_TYPE(nbytes.ptr())->tp_name);
-        throw nb::python_error();
-    }
+    require_int(nbytes, "nbytes");
     int overflow = 0;
     const long size = PyLong_AsLongAndOverflow(nbytes.ptr(), &overflow);
     if (overflow > 0) {
@@ -46,11 +42,7 @@ core::buffer::kind kind_argument(nb::handle kind) {
 void init_buffer(py_buffer* self, nb::handle nbytes, nb::handle kind, nb::handle device_id) {
     const std::size_t size = size_argument(nbytes);
     const core::buffer::kind where = kind_argument(kind);
-    int device = -1;
-    if (!device_id.is_none()) {
-        device = int_argument(device_id, "device_id");
-        if (device < 0) throw nb::value_error("device_id must not be negative");
-    }
+    const int device = device_argument(device_id);
     enter("Buffer()");
     std::unique_ptr<core::buffer> made;
     const core::status s =
@@ -161,7 +153,7 @@ void bind_buffer(nb::module_& m) {
         .def("__repr__", method(+[](py_buffer& self) { return repr(self, "Buffer"); }))
         .def_prop_ro("handle", method(&raw_value<core::buffer>), docs::buffer_handle)
         .def_prop_ro("nbytes", method(+[](py_buffer& self) { return self.object->size(); }),
-                     "int: the size in bytes.")
+                     docs::buffer_nbytes)
         .def_prop_ro("is_closed", method(&is_closed<core::buffer>), docs::is_closed);
     cls.attr("__module__") = "hostlaunch";
 }

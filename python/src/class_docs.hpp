@@ -10,8 +10,11 @@ inline constexpr const char* stream_init_sig =
 inline constexpr const char* stream_wait_sig =
     "def wait(self, event_or_stream: Event | StreamLike) -> None";
 inline constexpr const char* buffer_init_sig =
-    "def __init__(self, nbytes: int, *, kind: str = 'device', device_id: int | None = None) -> "
-    "None";
+    "def __init__(self, nbytes: int, *, kind: Literal['device', 'pinned'] = 'device', "
+    "device_id: int | None = None) -> None";
+inline constexpr const char* exit_sig =
+    "def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, "
+    "traceback: TracebackType | None, /) -> None";
 
 inline constexpr const char* is_closed = "bool: True once `close` was called.";
 
@@ -32,8 +35,13 @@ priority : int, optional
 
 Raises
 ------
+TypeError
+    An argument of another type.
 ValueError
     A negative device_id, or a priority out of range.
+RuntimeError
+    There is no usable driver library, or the call comes from inside a host function or in a forked
+    child.
 CUDAError
     The driver refused, for example an ordinal that does not exist.
 
@@ -54,7 +62,20 @@ handle : int
 Returns
 -------
 Stream
-    A stream that never destroys the handle. The caller keeps the handle valid.
+    A stream that never destroys the handle. The caller keeps the handle valid. The driver is not
+    entered yet: what is wrong with it or with the handle is told by the stream's first use.
+
+Raises
+------
+TypeError
+    The handle is no int.
+OverflowError
+    It is negative or over 64 bits.
+
+Examples
+--------
+>>> borrowed = hostlaunch.Stream.from_handle(stream.handle)
+>>> borrowed.sync()
 )";
 
 inline constexpr const char* stream_sync = R"(Wait until all work enqueued so far has completed.
@@ -65,9 +86,11 @@ have run. Not interrupted by signals: Ctrl-C is raised when it returns.
 Raises
 ------
 CUDAError
-    An error of this or earlier asynchronous work.
+    An error of this or earlier asynchronous work, or the stream captures: then the capture is
+    invalidated.
 RuntimeError
-    Called from inside a host function, where it would deadlock.
+    The stream is closed, no context is current for a default stream, or the call comes from inside
+    a host function (where it would deadlock) or in a forked child.
 )";
 
 inline constexpr const char* stream_record = R"(Record an event behind all work enqueued so far.
@@ -81,6 +104,24 @@ Returns
 -------
 Event
     The event: `event` if it was given.
+
+Raises
+------
+TypeError
+    `event` is no Event.
+RuntimeError
+    The stream or the event is closed, no context is current for a default stream, or the call comes
+    from inside a host function or in a forked child.
+CUDAError
+    The driver refused, for example an event of another context.
+
+Examples
+--------
+>>> hostlaunch.host_launch(stream, work)
+>>> event = stream.record()
+>>> event.sync()
+>>> event.is_done
+True
 )";
 
 inline constexpr const char* stream_wait = R"(Let later work of this stream wait.
@@ -92,6 +133,25 @@ Parameters
 event_or_stream : Event, Stream or object with a ``__cuda_stream__`` method
     Wait for the event's last record, or for all work enqueued on the other stream so far. Other
     contexts and devices are allowed.
+
+Raises
+------
+TypeError
+    It is neither an event nor a stream.
+ValueError
+    A default stream whose object names a device out of range.
+RuntimeError
+    The stream, the event or the other stream is closed, no context is current for a default stream,
+    or the call comes from inside a host function or in a forked child.
+CUDAError
+    The driver refused.
+
+Examples
+--------
+>>> other = hostlaunch.Stream()
+>>> other.wait(stream)
+>>> hostlaunch.host_launch(other, work)  # runs behind all that `stream` has now
+>>> other.sync()
 )";
 
 inline constexpr const char* create_graph_builder =
@@ -105,7 +165,7 @@ GraphBuilder
 Raises
 ------
 RuntimeError
-    The stream is closed.
+    The stream is closed, or the call comes from inside a host function or in a forked child.
 
 Examples
 --------
@@ -118,11 +178,30 @@ Functions that are pending still run. Calls in progress on other threads end fir
 handle is left alone.
 )";
 
+inline constexpr const char* stream_handle = "int: the ``CUstream``.";
+
+inline constexpr const char* stream_device_id = R"(int: the ordinal of the stream's device.
+
+Raises
+------
+RuntimeError
+    The stream is closed, no context is current for a default stream, or the call comes from inside
+    a host function or in a forked child.
+CUDAError
+    It is borrowed, and the driver refused to tell.
+)";
+
 inline constexpr const char* cuda_stream = "The CUDA stream protocol: ``(0, handle)``.";
 
 inline constexpr const char* event = R"(A point in a stream's work, made by `Stream.record`.
 
 Does not measure time. Usable from any thread.
+
+Examples
+--------
+>>> event = stream.record()
+>>> hostlaunch.Stream().wait(event)  # on the device
+>>> event.sync()  # on the host
 )";
 
 inline constexpr const char* event_sync = R"(Wait until the work before the record has completed.
@@ -133,20 +212,34 @@ have run.
 Raises
 ------
 CUDAError
-    An error of earlier asynchronous work.
+    An error of earlier asynchronous work, or the event was recorded in a capture: then the capture
+    is invalidated.
 RuntimeError
-    Called from inside a host function, where it could deadlock.
+    The event is closed, or the call comes from inside a host function (where it could deadlock) or
+    in a forked child.
 )";
 
 inline constexpr const char* event_close = "Destroy the event; closing twice is allowed.";
+inline constexpr const char* event_handle = "int: the ``CUevent``.";
+
 inline constexpr const char* event_is_done =
-    "bool: True if the work before the record has completed. Does not wait.";
+    R"(bool: True if the work before the record has completed. Does not wait.
+
+Raises
+------
+CUDAError
+    An error of earlier asynchronous work, or the event was recorded in a capture: then the capture
+    is invalidated.
+RuntimeError
+    The event is closed, or the call comes from inside a host function or in a forked child.
+)";
 
 inline constexpr const char* buffer =
     R"(Memory of a fixed size to order work against: device memory or pinned host memory.
 
 A pinned buffer exports its memory, writable, through the buffer protocol: ``memoryview(buf)``,
-``numpy.frombuffer(buf, dtype=...)``.
+``numpy.frombuffer(buf, dtype=...)``. Device memory and a closed buffer refuse that with
+`BufferError`.
 
 It may be closed, or die, before the work that uses it has run: to free memory, the driver waits for
 all work of the buffer's context, and at exit memory is left to the process. Keep it open for work
@@ -164,10 +257,25 @@ device_id : int, optional
 
 Raises
 ------
+TypeError
+    An argument of another type.
 ValueError
-    A size that is not positive, or an unknown kind.
+    A size that is not positive or over 63 bits, an unknown kind, or a negative device_id.
+RuntimeError
+    There is no usable driver library, or the call comes from inside a host function or in a forked
+    child.
 CUDAError
-    The driver refused, for example CUDA_ERROR_OUT_OF_MEMORY.
+    The driver refused, for example ``CUDA_ERROR_OUT_OF_MEMORY``.
+
+Examples
+--------
+>>> device = hostlaunch.Buffer(4)
+>>> host = hostlaunch.Buffer(4, kind="pinned")
+>>> device.fill(7, stream=stream)
+>>> device.copy_to(host, stream=stream)
+>>> stream.sync()
+>>> bytes(memoryview(host))
+b'\x07\x07\x07\x07'
 )";
 
 inline constexpr const char* copy_to = R"(Enqueue a copy of the whole buffer to another.
@@ -182,8 +290,15 @@ stream : Stream or object with a ``__cuda_stream__`` method
 
 Raises
 ------
+TypeError
+    `dst` is no Buffer, or `stream` no stream.
 ValueError
-    The sizes differ.
+    The sizes differ, or a default stream's object names a device out of range.
+RuntimeError
+    A buffer or the stream is closed, no context is current for a default stream, or the call comes
+    from inside a host function or in a forked child.
+CUDAError
+    The driver refused.
 )";
 
 inline constexpr const char* copy_from = R"(Enqueue a copy of a whole other buffer into this one.
@@ -198,8 +313,15 @@ stream : Stream or object with a ``__cuda_stream__`` method
 
 Raises
 ------
+TypeError
+    `src` is no Buffer, or `stream` no stream.
 ValueError
-    The sizes differ.
+    The sizes differ, or a default stream's object names a device out of range.
+RuntimeError
+    A buffer or the stream is closed, no context is current for a default stream, or the call comes
+    from inside a host function or in a forked child.
+CUDAError
+    The driver refused.
 )";
 
 inline constexpr const char* fill = R"(Enqueue setting every byte of the buffer.
@@ -210,6 +332,18 @@ value : int
     From 0 to 255.
 stream : Stream or object with a ``__cuda_stream__`` method
     Where to enqueue it.
+
+Raises
+------
+TypeError
+    The value is no int, or `stream` no stream.
+ValueError
+    The value is below 0 or over 255, or a default stream's object names a device out of range.
+RuntimeError
+    The buffer or the stream is closed, no context is current for a default stream, or the call
+    comes from inside a host function or in a forked child.
+CUDAError
+    The driver refused.
 )";
 
 inline constexpr const char* buffer_close = R"(Free the memory; closing twice is allowed.
@@ -219,5 +353,6 @@ export lives until the last view is released.
 )";
 
 inline constexpr const char* buffer_handle = "int: the address of the memory.";
+inline constexpr const char* buffer_nbytes = "int: the size in bytes.";
 
 }  // namespace hostlaunch::python::docs

@@ -11,20 +11,29 @@ using namespace nb::literals;
 
 namespace hostlaunch::python {
 
+void require_int(nb::handle value, const char* name) {
+    if (PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr())) return;
+    PyErr_Format(PyExc_TypeError, "%s must be an int, not %.200s", name,
+                 Py_TYPE(value.ptr())->tp_name);
+    throw nb::python_error();
+}
+
 int int_argument(nb::handle value, const char* name) {
-    const long number =
-        PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr()) ? PyLong_AsLong(value.ptr()) : -1;
-    if (!PyLong_Check(value.ptr()) || PyBool_Check(value.ptr())) {
-        PyErr_Format(PyExc_TypeError, "%s must be an int, not %.200s", name,
-                     Py_TYPE(value.ptr())->tp_name);
-        throw nb::python_error();
-    }
+    require_int(value, name);
+    const long number = PyLong_AsLong(value.ptr());
     if (PyErr_Occurred() != nullptr || number != static_cast<int>(number)) {
         PyErr_Clear();
         PyErr_Format(PyExc_ValueError, "%s is out of range: %R", name, value.ptr());
         throw nb::python_error();
     }
     return static_cast<int>(number);
+}
+
+int device_argument(nb::handle device_id) {
+    if (device_id.is_none()) return -1;
+    const int device = int_argument(device_id, "device_id");
+    if (device < 0) throw nb::value_error("device_id must not be negative");
+    return device;
 }
 
 void require_str(nb::handle value, const char* name) {
@@ -83,10 +92,7 @@ void init_stream(py_stream* self, nb::handle device_id, nb::handle nonblocking,
         throw nb::python_error();
     }
     options.nonblocking = nonblocking.ptr() == Py_True;
-    if (!device_id.is_none()) {
-        options.device = int_argument(device_id, "device_id");
-        if (options.device < 0) throw nb::value_error("device_id must not be negative");
-    }
+    options.device = device_argument(device_id);
     if (!priority.is_none()) options.priority = int_argument(priority, "priority");
     enter("Stream()");
     std::unique_ptr<core::stream> made;
@@ -99,11 +105,7 @@ void init_stream(py_stream* self, nb::handle device_id, nb::handle nonblocking,
 }
 
 py_stream stream_from_handle(nb::handle handle) {
-    if (!PyLong_Check(handle.ptr()) || PyBool_Check(handle.ptr())) {
-        PyErr_Format(PyExc_TypeError, "Stream.from_handle: handle must be an int, not %.200s",
-                     Py_TYPE(handle.ptr())->tp_name);
-        throw nb::python_error();
-    }
+    require_int(handle, "Stream.from_handle: handle");
     const unsigned long long value = PyLong_AsUnsignedLongLong(handle.ptr());
     if (PyErr_Occurred() != nullptr) {
         PyErr_Clear();
@@ -224,15 +226,17 @@ void bind_stream(nb::module_& m) {
              nb::sig("def create_graph_builder(self) -> GraphBuilder"))
         .def("close", method(&close_object<core::stream>), docs::stream_close,
              nb::sig("def close(self) -> None"))
-        .def("__enter__", [](nb::object self) { return self; })
-        .def("__exit__", method(+[](py_stream& self, nb::args) { close_object(self); }))
+        .def(
+            "__enter__", [](nb::object self) { return self; },
+            nb::sig("def __enter__(self) -> Self"))
+        .def("__exit__", method(+[](py_stream& self, nb::args) { close_object(self); }),
+             nb::sig(docs::exit_sig))
         .def("__cuda_stream__",
              method(+[](py_stream& self) { return nb::make_tuple(0, raw_value(self)); }),
              docs::cuda_stream, nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
         .def("__repr__", method(+[](py_stream& self) { return repr(self, "Stream"); }))
-        .def_prop_ro("handle", method(&raw_value<core::stream>), "int: the ``CUstream``.")
-        .def_prop_ro("device_id", method(&stream_device),
-                     "int: the ordinal of the stream's device.")
+        .def_prop_ro("handle", method(&raw_value<core::stream>), docs::stream_handle)
+        .def_prop_ro("device_id", method(&stream_device), docs::stream_device_id)
         .def_prop_ro("is_closed", method(&is_closed<core::stream>), docs::is_closed);
     stream_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
     cls.attr("__module__") = "hostlaunch";
@@ -246,7 +250,7 @@ void bind_event(nb::module_& m) {
              nb::sig("def close(self) -> None"))
         .def("__repr__", method(+[](py_event& self) { return repr(self, "Event"); }))
         .def_prop_ro("is_done", method(&event_is_done), docs::event_is_done)
-        .def_prop_ro("handle", method(&raw_value<core::event>), "int: the ``CUevent``.")
+        .def_prop_ro("handle", method(&raw_value<core::event>), docs::event_handle)
         .def_prop_ro("is_closed", method(&is_closed<core::event>), docs::is_closed);
     cls.attr("__module__") = "hostlaunch";
 }

@@ -4,11 +4,21 @@
 
 namespace hostlaunch::python::docs {
 
+inline constexpr const char* begin_building_sig =
+    "def begin_building(self, mode: Literal['relaxed', 'global', 'thread_local'] = 'relaxed') -> "
+    "Self";
+
 inline constexpr const char* graph_node =
     R"(A host function's place in a graph, for `Graph.update_callback`.
 
 Returned by `GraphBuilder.callback`. Good for graphs made from that builder, until such a graph is
 updated from another one. Of an attached builder it is of no use.
+
+Examples
+--------
+>>> node = builder.callback(log_step)
+>>> graph = builder.end_building().complete()
+>>> graph.update_callback(node, log_last_step)
 )";
 
 inline constexpr const char* graph_builder = R"(Builds a CUDA graph by capturing a stream.
@@ -53,11 +63,16 @@ GraphBuilder
 
 Raises
 ------
+TypeError
+    It is no stream.
+ValueError
+    A default stream whose object names a device out of range.
 RuntimeError
-    The stream does not capture. Later calls raise it too once that capture has ended, also if
-    another one has begun on the stream.
+    The stream does not capture or is closed, no context is current for a default stream, or the
+    call comes from inside a host function or in a forked child. Later calls raise it too once that
+    capture has ended, also if another one has begun on the stream.
 CUDAError
-    The capture was invalidated.
+    The capture was invalidated, or the driver refused.
 
 Examples
 --------
@@ -83,10 +98,14 @@ GraphBuilder
 
 Raises
 ------
-RuntimeError
-    The builder is closed, has built before, is attached, or the stream captures already.
+TypeError
+    The mode is no str.
 ValueError
     Another mode.
+RuntimeError
+    The builder is closed, has built before, is attached, or the stream captures already; no context
+    is current for a default stream; or the call comes from inside a host function or in a forked
+    child.
 CUDAError
     The driver refused.
 )";
@@ -105,7 +124,8 @@ CUDAError
     built, and `begin_building` may be called again. ``CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD``:
     another thread began it in another mode than "relaxed"; then the capture goes on.
 RuntimeError
-    The builder is closed, not building, or another library began the capture.
+    The builder is closed, not building, or another library began the capture; or the call comes
+    from inside a host function or in a forked child.
 )";
 
 inline constexpr const char* callback = R"(Add a host function behind what was captured so far.
@@ -127,12 +147,20 @@ GraphNode
 
 Raises
 ------
-TypeError, ValueError, OverflowError, BufferError
+TypeError, ValueError, OverflowError, BufferError, MemoryError
     As for `host_launch`.
 RuntimeError
-    The builder is closed or not building, or its capture has ended.
+    The builder is closed or not building, or its capture has ended; or the call comes from inside a
+    host function, in a forked child or after interpreter exit has begun.
 CUDAError
     The driver refused; then no node was added and nothing is kept.
+
+Examples
+--------
+>>> node = builder.callback(step)
+>>> graph = builder.end_building().complete()
+>>> graph.launch(stream)  # runs step
+>>> stream.sync()
 )";
 
 inline constexpr const char* complete = R"(Make an executable graph of what was built.
@@ -145,7 +173,8 @@ Graph
 Raises
 ------
 RuntimeError
-    The builder is closed, building has not ended, or another library began the capture.
+    The builder is closed, building has not ended, or another library began the capture; or the call
+    comes from inside a host function or in a forked child.
 CUDAError
     The driver refused.
 )";
@@ -160,14 +189,27 @@ inline constexpr const char* builder_stream =
     "StreamLike: the stream object that the builder captures.";
 
 inline constexpr const char* is_building =
-    "bool: True while its capture is in progress, which is asked of the driver; RuntimeError "
-    "inside "
-    "a host function and in a forked child.";
+    R"(bool: True while its capture is in progress, which is asked of the driver.
+
+Raises
+------
+RuntimeError
+    Asked from inside a host function or in a forked child.
+CUDAError
+    The driver refused to tell.
+)";
 
 inline constexpr const char* graph = R"(An executable CUDA graph, made by `GraphBuilder.complete`.
 
 Launches of one graph never overlap, whichever streams they are on. Any thread may use it; calls
 take turns.
+
+Examples
+--------
+>>> graph = builder.end_building().complete()
+>>> for _ in range(3):
+...     graph.launch(stream)
+>>> stream.sync()
 )";
 
 inline constexpr const char* graph_upload = R"(Prepare the graph on the device ahead of a launch.
@@ -179,8 +221,13 @@ stream : Stream or object with a ``__cuda_stream__`` method
 
 Raises
 ------
+TypeError
+    It is no stream.
+ValueError
+    A default stream whose object names a device out of range.
 RuntimeError
-    The graph or the stream is closed, or the stream captures.
+    The graph or the stream is closed, the stream captures, no context is current for a default
+    stream, or the call comes from inside a host function or in a forked child.
 CUDAError
     The driver refused.
 )";
@@ -194,8 +241,14 @@ stream : Stream or object with a ``__cuda_stream__`` method
 
 Raises
 ------
+TypeError
+    It is no stream.
+ValueError
+    A default stream whose object names a device out of range.
 RuntimeError
-    The graph or the stream is closed, the stream captures, or the interpreter exits.
+    The graph or the stream is closed, the stream captures, no context is current for a default
+    stream, or the call comes from inside a host function, in a forked child or after interpreter
+    exit has begun.
 CUDAError
     The driver refused.
 )";
@@ -213,10 +266,21 @@ builder : GraphBuilder
 
 Raises
 ------
-CUDAError
-    ``CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE`` if the topologies differ.
+TypeError
+    It is no GraphBuilder.
 RuntimeError
-    The graph or the builder is closed, or the builder has built nothing.
+    The graph or the builder is closed, the builder has built nothing or is attached, or the call
+    comes from inside a host function or in a forked child.
+CUDAError
+    ``CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE`` if the topologies differ, or the driver refused.
+
+Examples
+--------
+>>> node = builder.callback(log_step)
+>>> graph = builder.end_building().complete()
+>>> another = stream.create_graph_builder().begin_building()
+>>> node = another.callback(log_last_step)
+>>> graph.update(another.end_building())
 )";
 
 inline constexpr const char* update_callback = R"(Give one node another host function.
@@ -235,10 +299,13 @@ user_data : int or bytes-like, optional
 
 Raises
 ------
-TypeError, ValueError, OverflowError, BufferError
+TypeError
+    The node is no GraphNode, or as for `host_launch`.
+ValueError, OverflowError, BufferError, MemoryError
     As for `host_launch`.
 RuntimeError
-    The graph is closed, or the node is not one of it.
+    The graph is closed, or the node is not one of it; or the call comes from inside a host
+    function, in a forked child or after interpreter exit has begun.
 CUDAError
     The driver refused. A graph with memory nodes cannot be cloned, which is needed while its
     builder or another graph made from that is open.
@@ -249,6 +316,8 @@ Examples
 >>> graph = builder.end_building().complete()
 >>> graph.update_callback(node, log_last_step)
 )";
+
+inline constexpr const char* graph_handle = "int: the ``CUgraphExec``.";
 
 inline constexpr const char* graph_close = R"(Destroy the graph; closing twice is allowed.
 

@@ -144,11 +144,8 @@ bool is_building(py_builder& self) {
 }
 
 template <class Object>
-void close_holder(holder<Object>& self) {
-    without_gil([&self] {
-        self.object->close();
-        return 0;
-    });
+void close_and_release(holder<Object>& self) {
+    close_object(self);
     release_ended();
 }
 
@@ -177,9 +174,7 @@ void graph_update(py_graph& self, nb::handle builder) {
 
 // The stream object may refer to the builder, so the collector has to see it.
 int traverse_builder(PyObject* self, visitproc visit, void* arg) {
-#if PY_VERSION_HEX >= 0x03090000
     Py_VISIT(Py_TYPE(self));
-#endif
     if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<py_builder>(self)->stream);
     return 0;
 }
@@ -214,19 +209,20 @@ void bind_builder(nb::module_& m) {
     cls.def_static("attach", &attach_builder, "stream"_a.none(), docs::attach,
                    nb::sig("def attach(stream: StreamLike) -> GraphBuilder"))
         .def("begin_building", &begin_building, "mode"_a.none() = "relaxed", docs::begin_building,
-             nb::sig("def begin_building(self, mode: str = 'relaxed') -> GraphBuilder"))
+             nb::sig(docs::begin_building_sig))
         .def("end_building", &end_building, docs::end_building,
-             nb::sig("def end_building(self) -> GraphBuilder"))
+             nb::sig("def end_building(self) -> Self"))
         .def("callback", method(&builder_callback), "fn"_a.none(), nb::kw_only(),
              "user_data"_a = nb::none(), docs::callback,
              nb::sig("def callback(self, fn: HostFunction, *, user_data: int | BytesLike | None = "
                      "None) -> GraphNode"))
         .def("complete", method(&complete), docs::complete, nb::sig("def complete(self) -> Graph"))
-        .def("close", method(+[](py_builder& self) { close_holder(self.core); }),
+        .def("close", method(+[](py_builder& self) { close_and_release(self.core); }),
              docs::builder_close, nb::sig("def close(self) -> None"))
         .def("__cuda_stream__", method(&stream_protocol), docs::cuda_stream,
              nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
-        .def_prop_ro("stream", method(&stream_captured), docs::builder_stream)
+        .def_prop_ro("stream", method(&stream_captured), docs::builder_stream,
+                     nb::for_getter(nb::sig("def stream(self) -> StreamLike")))
         .def_prop_ro("is_building", method(&is_building), docs::is_building)
         .def_prop_ro("is_closed",
                      method(+[](py_builder& self) { return self.core.object->is_closed(); }),
@@ -268,10 +264,10 @@ void bind_graphs(nb::module_& m) {
              nb::kw_only(), "user_data"_a = nb::none(), docs::update_callback,
              nb::sig("def update_callback(self, node: GraphNode, fn: HostFunction, *, user_data: "
                      "int | BytesLike | None = None) -> None"))
-        .def("close", method(&close_holder<core::executable_graph>), docs::graph_close,
+        .def("close", method(&close_and_release<core::executable_graph>), docs::graph_close,
              nb::sig("def close(self) -> None"))
         .def_prop_ro("handle", method(+[](py_graph& self) { return self.object->value(); }),
-                     "int: the ``CUgraphExec``.")
+                     docs::graph_handle)
         .def_prop_ro("is_closed", method(+[](py_graph& self) { return self.object->is_closed(); }),
                      docs::is_closed);
     cls.attr("__module__") = "hostlaunch";

@@ -121,8 +121,14 @@ nanobind::str repr(holder<Object>& self, const char* name) {
     return nanobind::str(text);
 }
 
-// An int argument; TypeError names it otherwise. Out of range of int: ValueError.
+// TypeError unless the argument is an int, and no bool.
+void require_int(nanobind::handle value, const char* name);
+
+// The same for its value. Out of range of int: ValueError.
 int int_argument(nanobind::handle value, const char* name);
+
+// A device's ordinal, -1 for None. Negative: ValueError.
+int device_argument(nanobind::handle device_id);
 
 // TypeError unless the argument is a str.
 void require_str(nanobind::handle value, const char* name);

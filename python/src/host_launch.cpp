@@ -21,9 +21,6 @@ constexpr const char* attempted = "host_launch";
 PyObject* name_user_data = nullptr;
 PyObject* name_stream = nullptr;
 PyObject* name_fn = nullptr;
-PyObject* name_callback = nullptr;
-PyObject* name_is_building = nullptr;
-PyObject* name_is_closed = nullptr;
 
 struct arguments {
     PyObject* stream = nullptr;
@@ -71,13 +68,6 @@ bool parse(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, arg
     PyErr_Format(PyExc_TypeError, "host_launch() missing required argument: '%s'",
                  out.stream == nullptr ? "stream" : "fn");
     return false;
-}
-
-// The truth of an attribute; a missing one is false. -1 with an exception set.
-int truth_of(PyObject* object, PyObject* name) {
-    owned value;
-    const int found = find_attribute(object, name, value);
-    return found > 0 ? in_python([&] { return PyObject_IsTrue(value.get()); }) : found;
 }
 
 // Contract S1: what the builder does afterwards is its own.
@@ -174,7 +164,7 @@ PyObject* host_launch(PyObject*, PyObject* const* args, Py_ssize_t positional, P
 }
 
 constexpr const char* doc =
-    R"(host_launch($module, /, stream, fn, *, user_data=None)
+    R"(host_launch(stream, fn, *, user_data=None)
 --
 
 Enqueue a host function on a CUDA stream, in stream order.
@@ -201,17 +191,23 @@ Raises
 TypeError
     Wrong kind of stream, function or user data; the message tells what is accepted.
 ValueError
-    A null function pointer, or user data with a Python callable.
+    A null function pointer, user data with a Python callable, or a default stream whose object
+    names a device out of range.
 OverflowError, BufferError
     A pointer that is negative or over 64 bits; a buffer that is not contiguous.
 RuntimeError
-    The stream is closed or captures a graph, the call comes from inside a host function, in a
-    forked child or after interpreter exit has begun.
+    The stream is closed or captures a graph; no context is current for a default stream; the
+    builder is closed or not building; the call comes from inside a host function, in a forked child
+    or after interpreter exit has begun; or there is no usable driver library.
 CUDAError
     The driver refused; then `fn` never runs and nothing is kept.
+MemoryError
+    There is none for the launch or for the copy of the user data.
 
 Notes
 -----
+What the methods of another library's stream or builder raise passes through.
+
 An exception in `fn` goes to ``sys.unraisablehook``; the stream continues. `fn` is released on the
 main thread. It must not call CUDA. It may never run: after an error of its context, or if the
 interpreter exits first.
@@ -238,9 +234,6 @@ bool add_host_launch(PyObject* module) {
     name_user_data = PyUnicode_InternFromString("user_data");
     name_stream = PyUnicode_InternFromString("stream");
     name_fn = PyUnicode_InternFromString("fn");
-    name_callback = PyUnicode_InternFromString("callback");
-    name_is_building = PyUnicode_InternFromString("is_building");
-    name_is_closed = PyUnicode_InternFromString("is_closed");
     if (PyErr_Occurred() != nullptr) return false;
     const owned module_name(PyUnicode_FromString("hostlaunch"));
     if (!module_name) return false;

@@ -13,6 +13,7 @@
 #include "function_argument.hpp"
 #include "holder.hpp"
 #include "host_launch.hpp"
+#include "python.hpp"
 #include "release.hpp"
 #include "stream_argument.hpp"
 
@@ -68,6 +69,7 @@ NB_MODULE(_native, m) {
     require_main_interpreter();
     require_first_import();
     init_attach();
+    require(init_names());
     require(init_errors());
     require(init_function_argument());
     require(init_stream_argument());

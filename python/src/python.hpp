@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python.h and the few C-API helpers that differ between the supported versions (3.11 and later).
+// Python.h and the few C-API helpers that several files share, most of which differ between the
+// supported versions (3.11 and later).
 #pragma once
 
 #include <Python.h>
@@ -78,6 +79,26 @@ inline int find_attribute(PyObject* object, PyObject* name, owned& out) {
 #endif
     out = owned(value);
     return found;
+}
+
+// The truth of an attribute; a missing one is false. -1 with an exception set.
+inline int truth_of(PyObject* object, PyObject* name) {
+    owned value;
+    const int found = find_attribute(object, name, value);
+    return found > 0 ? in_python([&] { return PyObject_IsTrue(value.get()); }) : found;
+}
+
+// Names that more than one file looks up, interned at import and kept to process end.
+inline constinit PyObject* name_callback = nullptr;
+inline constinit PyObject* name_is_building = nullptr;
+inline constinit PyObject* name_is_closed = nullptr;
+
+// False with an exception set.
+inline bool init_names() {
+    name_callback = PyUnicode_InternFromString("callback");
+    name_is_building = PyUnicode_InternFromString("is_building");
+    name_is_closed = PyUnicode_InternFromString("is_closed");
+    return PyErr_Occurred() == nullptr;
 }
 
 // A module that was imported; null without an exception if it was not. Owned, since another thread

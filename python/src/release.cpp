@@ -17,6 +17,9 @@
 namespace hostlaunch::python {
 namespace {
 
+// Stored by init_release at import, which comes before all that asks, and by forget_release in the
+// child of a fork, on the one thread that is left. So the load in on_main_thread is relaxed: no
+// other data is reached through it.
 std::atomic<unsigned long> main_thread{0};
 
 // True from a request until its drain begins, and while the main thread waits in a call that drains

@@ -11,9 +11,6 @@ namespace hostlaunch::python {
 namespace {
 
 PyObject* name_cuda_stream = nullptr;
-PyObject* name_callback = nullptr;
-PyObject* name_is_building = nullptr;
-PyObject* name_is_closed = nullptr;
 PyObject* name_device_index = nullptr;
 PyObject* name_device_id = nullptr;
 PyObject* number_zero = nullptr;  // the one that CPython keeps
@@ -163,10 +160,7 @@ bool require_open(PyObject* object, const stream_argument& stream, const char* a
         closed = stream.own->is_closed();
     } else if (!has_what_its_type_has(Py_TYPE(object)) ||
                type_has(Py_TYPE(object), name_is_closed)) {
-        owned value;
-        const int found = find_attribute(object, name_is_closed, value);
-        const int truth =
-            found > 0 ? in_python([&] { return PyObject_IsTrue(value.get()); }) : found;
+        const int truth = truth_of(object, name_is_closed);
         if (truth < 0) return false;
         closed = truth > 0;
     }
@@ -176,9 +170,6 @@ bool require_open(PyObject* object, const stream_argument& stream, const char* a
 
 bool init_stream_argument() {
     name_cuda_stream = PyUnicode_InternFromString("__cuda_stream__");
-    name_callback = PyUnicode_InternFromString("callback");
-    name_is_building = PyUnicode_InternFromString("is_building");
-    name_is_closed = PyUnicode_InternFromString("is_closed");
     name_device_index = PyUnicode_InternFromString("device_index");
     name_device_id = PyUnicode_InternFromString("device_id");
     number_zero = PyLong_FromLong(0);

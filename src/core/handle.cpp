@@ -22,6 +22,10 @@ using entry = std::pair<object_kind, std::uint64_t>;
 struct deferred_list {
     std::mutex mutex;  // guards `entries`; never held across a driver call
     std::vector<entry> entries;
+    // Whether there are entries. Set and cleared under the mutex, so relaxed where it is cleared:
+    // run_deferred has the entries that it speaks of, and a thread that still finds it set finds
+    // none. Sequentially consistent in defer and has_deferred: a thread that sets it and then finds
+    // a release asked for relies on that release finding it.
     std::atomic<bool> any{false};
 };
 

@@ -14,6 +14,8 @@ namespace {
 using detail::count;
 
 record_stack ended;
+// Set once. The acquire in request_release pairs with the store in set_release_hook: the hook finds
+// what its surface made ready before.
 std::atomic<bool (*)() noexcept> release_hook{nullptr};
 std::atomic<bool> release_retry{false};
 

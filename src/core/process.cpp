@@ -42,8 +42,8 @@ void mark_child() noexcept {
     }
 }
 
-// Waits, bounded, for functions that are running, but not for the one that called exit itself.
-void wait_for_running() noexcept {
+// Waits, bounded, for functions inside the gate, but not for the one that called exit itself.
+void wait_for_others_in_gate() noexcept {
     const std::uint64_t own = in_host_function() ? 1 : 0;
     const auto limit = std::chrono::steady_clock::now() + exit_limit();
     while (gate().uses() > own && std::chrono::steady_clock::now() < limit) {
@@ -57,7 +57,7 @@ void mark_end() noexcept {
     const bool waited_before = gate().is_closed();  // by the interpreter's exit
     gate().close();
     if (!waited_before && !forked()) {
-        wait_for_running();
+        wait_for_others_in_gate();
         drop_all();  // counted; what they hold is left alone
     }
     detail::condition.fetch_or(detail::ending_bit);

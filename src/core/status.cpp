@@ -17,8 +17,7 @@ constexpr misuse_text misuse_texts[] = {
     {misuse::closed, "HOSTLAUNCH_ERROR_CLOSED", " is closed"},
     {misuse::capturing, "HOSTLAUNCH_ERROR_CAPTURING",
      "the stream is capturing a graph, or a capture in progress forbids its use; the capture is "
-     "left "
-     "as it was. Use a graph builder to add a host function to a graph"},
+     "left as it was. Use a graph builder to add a host function to a graph"},
     {misuse::in_host_function, "HOSTLAUNCH_ERROR_IN_HOST_FUNCTION",
      "this would enter CUDA from inside a host function, which CUDA forbids (it can deadlock). "
      "Signal another thread and call it there"},
@@ -34,8 +33,7 @@ constexpr misuse_text misuse_texts[] = {
      "cupy.cuda.Device(0).use()), or use a created stream"},
     {misuse::not_building, "HOSTLAUNCH_ERROR_NOT_BUILDING",
      "no building is in progress: the stream captures nothing for this builder. Call "
-     "begin_building "
-     "first, or attach while the other library captures"},
+     "begin_building first, or attach while the other library captures"},
     {misuse::already_building, "HOSTLAUNCH_ERROR_ALREADY_BUILDING",
      "the builder is building already: its capture is in progress"},
     {misuse::already_built, "HOSTLAUNCH_ERROR_ALREADY_BUILT",
