@@ -10,7 +10,7 @@ pytestmark = pytest.mark.forks
 PRELUDE = """
 import gc, os, signal, sys, threading, time, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: forking with threads
-import hostlaunch, waiting
+import embedded, hostlaunch, waiting
 from hostlaunch import host_launch
 from probes import Probe
 
@@ -42,8 +42,15 @@ def refused(call):
 """
 
 
-def run(code, **kwargs):
-    """Run a case in a process of its own."""
+# Loads the driver.
+WATCH = "knobs = embedded.knobs() if embedded.in_use() else None\nknobs and knobs.check_gil()\n"
+UNSEEN = "\nassert not knobs or knobs.violations() == 0, knobs.first_violation()\n"
+
+
+def run(code, *, loads=True, **kwargs):
+    """Run a case in a process of its own; `loads`: with the driver loaded before it begins."""
+    if loads:
+        code = WATCH + code + UNSEEN
     result = run_python(PRELUDE + code + '\nprint("done")\n', timeout=60, **kwargs)
     assert result.lines[-1] == "done", result
 
@@ -215,7 +222,8 @@ check(in_child(child))
 
 def test_a_fork_before_the_driver_was_initialised_works_normally():
     """contract: X2."""
-    run("""
+    run(
+        """
 def use():
     stream = hostlaunch.Stream(0)
     ran = []
@@ -227,7 +235,9 @@ def use():
 
 check(in_child(use))
 use()
-""")
+""",
+        loads=False,
+    )
 
 
 def test_a_fork_from_inside_a_function_leaves_a_child_that_exits():
@@ -320,6 +330,7 @@ assert failures == [999], failures
 check(in_child(lambda: load() or failures.remove(999)))  # a failure is told in a child as well
 """,
         env={"HOSTLAUNCH_DRIVER": f"{fake_driver}/libcuda.so.1", "FAKE_CUINIT": "999"},
+        loads=False,
     )
 
 
@@ -346,7 +357,8 @@ assert process.exitcode == 0
 
 
 def test_a_finalizer_that_forks_leaves_the_rest_to_the_parent():
-    """contract: X2, L1. The child comes back into the drain that its parent was in."""
+    """contract: X2, L1. The child comes back into the drain that its parent was in,
+    and does not enter the driver to undo what the parent did."""
     run("""
 parent = os.getpid()
 released = []
@@ -365,7 +377,12 @@ class Payload:
             children.append(os.fork())
             if children[0] == 0:
                 signal.alarm(40)
+                entered.append(mode_changes())
 
+def mode_changes():
+    return knobs.calls("cuThreadExchangeStreamCaptureMode") if knobs else 0
+
+entered = []
 stream = hostlaunch.Stream(0)
 gate = waiting.Gate()
 gate.hold(stream)
@@ -374,7 +391,7 @@ for number in range(4):
 gate.open()
 stream.sync()  # releases, here
 if os.getpid() != parent:
-    os._exit(0 if released == [0] else 3)
+    os._exit(0 if released == [0] and entered == [mode_changes()] else 3)
 check(children[0])
 assert released == [0, 1, 2, 3], released
 """)

@@ -128,6 +128,16 @@ def test_functions_may_import_and_ask_for_their_thread(stream):
     assert threading.active_count() <= before + 2
 
 
+def test_threads_that_the_driver_has_ended_are_forgotten(embedded, stream):
+    """contract: X4. Up to Python 3.12 one entry stays for each identity, which are used again."""
+    embedded.set_threads(embedded_driver.THREADS_FRESH)
+    before = threading.active_count()
+    for _ in range(1000):
+        host_launch(stream, threading.current_thread)
+    waiting.sync(stream)
+    assert threading.active_count() <= before + 100
+
+
 def test_functions_may_start_threads_and_wait_for_them(stream):
     """contract: F1. Such a thread is none of the driver's and may use the library."""
     ran = []

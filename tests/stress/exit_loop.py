@@ -22,6 +22,7 @@ os.environ.setdefault("HOSTLAUNCH_EMBEDDED_DEVICES", "2")  # as in the other tes
 import exit_states
 import hostfns
 import hostlaunch
+from python_build import FREE_THREADED
 
 
 def arguments():
@@ -62,7 +63,10 @@ def main():
     first = int.from_bytes(os.urandom(4), "big") if given.seed is None else given.seed
     driver = hostlaunch.driver().name
     seeds = range(first, first + given.repetitions)
-    programs = [exit_states.draw(seed, embedded=driver == "embedded") for seed in seeds]
+    programs = [
+        exit_states.draw(seed, embedded=driver == "embedded", free_threaded=FREE_THREADED)
+        for seed in seeds
+    ]
     if given.show:
         for program in programs:
             print(f"# seed {program.seed}: {program.name}\n{program.code}\n")

@@ -77,6 +77,10 @@ class Knobs:
         check = ctypes.cast(ctypes.pythonapi.PyGILState_Check, ctypes.c_void_p)
         self.set_entry_check(check)
 
+    def report_gil(self, compiled):
+        """Tell of each such entry on stderr, too, at once; `compiled` from hostfns."""
+        self.set_entry_check(ctypes.cast(compiled.library.hf_report_gil, ctypes.c_void_p))
+
     def fail(self, entry, code, nth=1):
         """Let the nth call of an entry from now fail."""
         assert self._fail(entry.encode(), nth, code) == 0, f"no entry {entry}"

@@ -329,18 +329,23 @@ class Program:
     options: tuple
 
 
-def draw(seed, *, embedded):
-    """Combine pieces: the same for the same seed."""
+def draw(seed, *, embedded, free_threaded):
+    """Combine pieces: the same for the same seed.
+
+    Two things are left out because CPython crashes there by itself (docs/lifetimes.md, "Foreign
+    code and daemon threads"): the end before unrecognised thunks, and daemon threads without a GIL.
+    """
     rng = random.Random(seed)
     known = {**STATES, **ON_EMBEDDED} if embedded else STATES
     states = rng.sample(sorted(known), rng.randrange(1, 5))
     failed = "a context that has failed"
     states.sort(key=lambda state: state == failed)  # what comes behind it would be refused
     disturbance = rng.choice(sorted(DISTURBANCES))
-    if failed in states:
+    if failed in states or (free_threaded and "daemon(" in DISTURBANCES[disturbance]):
         disturbance = "none"
     ending = rng.choice(sorted(ENDINGS))
     code = HELPERS.format(seed=seed) + "".join(known[state] + "\n" for state in states)
+    has_time = any("unrecognised" in known[state] for state in states)
     code += DISTURBANCES[disturbance] + f"\ntime.sleep({rng.choice([0, rng.random() * 0.02])})\n"
     return Program(
         seed,
@@ -348,7 +353,7 @@ def draw(seed, *, embedded):
         code + ENDINGS[ending].code,
         ENDINGS[ending].returncode,
         ENDINGS[ending].stderr,
-        rng.choice([0, 0.05, 0.2]),
+        5 if has_time else rng.choice([0, 0.05, 0.2]),
         rng.choice([(), RESOURCE_WARNINGS]),
     )
 

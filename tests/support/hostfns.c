@@ -100,6 +100,21 @@ void hf_identify(void* user) {
     hf_count(user);
 }
 
+// An entry check of the embedded driver (control.hpp) that tells at once, on stderr: whoever would
+// ask for the count ends before the last calls. Once the interpreter is gone PyGILState_Check is
+// always true, but no thread has a state any more.
+int hf_report_gil(void) {
+    void* (*state)(void) = NULL;
+    int (*check)(void) = NULL;
+    void* symbol = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    memcpy(&state, &symbol, sizeof state);
+    symbol = dlsym(RTLD_DEFAULT, "PyGILState_Check");
+    memcpy(&check, &symbol, sizeof check);
+    if (state() == NULL || !check()) return 0;
+    const char line[] = "a driver call with the GIL held\n";
+    return write(2, line, sizeof line - 1) != 0;
+}
+
 // Appends the pointer to the list that hf_order gives.
 void hf_append(void* user) {
     const int at = __atomic_fetch_add(&order_count, 1, __ATOMIC_ACQ_REL);
