@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the docstrings say is raised is raised, each class of error by each name."""
 
-import ctypes
-
 import pytest
 
 import api_calls
@@ -12,10 +10,11 @@ import waiting
 from child import run_python
 from embedded import NOT_SUPPORTED
 from fakes import TorchLikeStream
+from hostfns import CUhostFn
 from hostlaunch import Buffer, GraphBuilder, Stream, host_launch
 
 PUBLIC = dict(docstrings.public_names())
-THUNK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda pointer: None)
+THUNK = CUhostFn(lambda pointer: None)
 NO_DEVICE = TorchLikeStream(0, 2**70)
 SPREAD = memoryview(b"abcdef")[::2]
 
@@ -237,12 +236,13 @@ for call in (
 def test_without_memory_for_a_copy_calls_raise_what_is_said():
     """contract: U3. The user data is mapped, and no memory is left for a copy of it."""
     result = run_python("""
-import ctypes, mmap, pathlib, resource
+import mmap, pathlib, resource
 import api_calls
+from hostfns import CUhostFn
 from hostlaunch import host_launch
 
 scene = api_calls.Scene()
-thunk = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda pointer: None)
+thunk = CUhostFn(lambda pointer: None)
 large = mmap.mmap(-1, 1 << 32, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ)
 used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 limits = resource.getrlimit(resource.RLIMIT_AS)
