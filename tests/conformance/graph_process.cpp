@@ -41,11 +41,6 @@ user_object object_that_says_so() {
     return object;
 }
 
-void show_result(const char* what, result seen) {
-    observe(what, seen);
-    std::fflush(nullptr);
-}
-
 HOSTLAUNCH_SCENARIO(exit_with_a_graph_in_flight) {
     const stream s = start();
     static gate& held = *new gate;

@@ -105,6 +105,11 @@ void say_line(void* line) {
     say(static_cast<const char*>(line));
 }
 
+void show_result(const char* what, result seen) {
+    observe(what, seen);
+    std::fflush(nullptr);
+}
+
 context use_primary_context(int device) {
     context ctx = nullptr;
     EXPECT_EQ(api().primary_ctx_retain(&ctx, device), success);

@@ -49,6 +49,9 @@ int verdict(int code = 0);
 void say(const char* line);
 void say_line(void* line);
 
+// For scenarios, what a call gave that promises nothing: written to stdout.
+void show_result(const char* what, result seen);
+
 // For scenarios: a current primary context of device 0, and streams of it.
 context use_primary_context(int device = 0);
 stream create_stream(unsigned flags = stream_non_blocking);

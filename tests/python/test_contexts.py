@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which context a launch works in, and that the calling thread's own is left alone."""
 
+import ctypes
+import threading
 from contextlib import closing
 
 import pytest
@@ -205,3 +207,29 @@ def test_functions_of_two_devices_run_at_the_same_time(two_devices, make_stream,
     host_launch(second, lambda: ran.append(1))
     waiting.sync(second)
     assert ran == [1]
+
+
+def test_a_context_may_be_destroyed_behind_compiled_functions(cu, embedded, hostfns):
+    """contract: L4. The events that the library left in it go with it, and are touched no more."""
+    hostfns.reset()
+    context = ctypes.c_void_p()
+
+    def use():
+        cu.call("cuCtxCreate_v2", ctypes.byref(context), ctypes.c_uint(0), ctypes.c_int(0))
+        created = cu.create_stream()
+        cu.set_current(cu.primary_context(0))
+        host_launch(hostlaunch.Stream.from_handle(created), hostfns.block)
+        host_launch(hostlaunch.Stream.from_handle(created), hostfns.count, user_data=bytes(8))
+
+    waiting.bounded(use)
+    before = hostlaunch.stats()
+    with embedded.log() as calls:
+        destroys = threading.Thread(target=cu.call, args=("cuCtxDestroy_v2", context))
+        destroys.start()  # waits for both functions
+        hostfns.library.hf_open()
+        destroys.join(20)
+        waiting.wait_until(waiting.is_quiet)
+    assert not destroys.is_alive()
+    after = hostlaunch.stats()
+    assert (after.ran - before.ran) + (after.abandoned - before.abandoned) == 2
+    assert [call for call in calls if call.name == "cuEventDestroy" and call.result != 0] == []
