@@ -135,6 +135,7 @@ def work():  # while the main thread can release nothing
     check(in_child(child))
 
 compiled.while_main_is_in_c(work)
+stream.sync()  # releases, here
 waiting.wait_until(lambda: len(deaths) == 20)
 """)
 
