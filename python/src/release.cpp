@@ -2,6 +2,7 @@
 // One coalesced pending call drains the list of ended records on the main thread.
 #include "release.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 
@@ -57,16 +58,17 @@ void forget_request() noexcept {}
 #else
 // Without a GIL, CPython may lose sight of a pending call: another thread that looks for its own
 // takes away the mark by which the main thread notices this one, until the next is queued. So the
-// housekeeper asks until nothing is left, and while nothing comes of it, one more is queued now and
-// then; not without end, since the queue is everybody's and a main thread in C code runs none.
-constexpr int most_repeated = 3;
-constexpr std::chrono::milliseconds repeated_after{20};
+// housekeeper asks until nothing is left, and while nothing comes of it, one more is queued, each
+// time after twice as long as before: the queue is everybody's and holds few, and a main thread in
+// C code runs none.
+constexpr int most_doubled = 30;
+constexpr std::chrono::milliseconds first_repeat{20};
 std::atomic<int> repeated{0};
 std::atomic<std::chrono::steady_clock::time_point> asked_at{};
 
 bool is_overdue() noexcept {
     const auto waited = std::chrono::steady_clock::now() - asked_at.load();
-    return waited >= repeated_after && repeated.load() < most_repeated;
+    return waited >= first_repeat * (1LL << std::min(repeated.load(), most_doubled));
 }
 
 // What was asked for has come about, whichever way.

@@ -115,6 +115,12 @@ int hf_report_gil(void) {
     return write(2, line, sizeof line - 1) != 0;
 }
 
+// A pending call that does nothing.
+int hf_nothing(void* user) {
+    (void)user;
+    return 0;
+}
+
 // Appends the pointer to the list that hf_order gives.
 void hf_append(void* user) {
     const int at = __atomic_fetch_add(&order_count, 1, __ATOMIC_ACQ_REL);
@@ -212,18 +218,13 @@ int hf_fork_and_exit(int code) {
 
 // --- the interpreter's queue of pending calls ---
 
-static int do_nothing(void* unused) {
-    (void)unused;
-    return 0;
-}
-
 // Fills the queue and returns how many calls fitted. On the main thread call it with the GIL held.
 int hf_fill_pending(void) {
     int (*add)(int (*)(void*), void*) = NULL;
     void* symbol = dlsym(RTLD_DEFAULT, "Py_AddPendingCall");
     memcpy(&add, &symbol, sizeof add);
     int added = 0;
-    while (added < 1000 && add(do_nothing, NULL) == 0)
+    while (added < 1000 && add(hf_nothing, NULL) == 0)
         ++added;
     return added;
 }
