@@ -34,7 +34,7 @@ case $sanitizer in
         preload="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
         ;;
     thread)
-        export TSAN_OPTIONS=atexit_sleep_ms=0:report_signal_unsafe=0:log_path=$reports/race
+        export TSAN_OPTIONS=atexit_sleep_ms=0:report_signal_unsafe=0:log_path=$reports/race:suppressions=$root/scripts/thread_sanitizer.supp
         preload=$(g++ -print-file-name=libtsan.so)
         started=(setarch -R)
         ;;
