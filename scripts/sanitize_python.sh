@@ -34,7 +34,10 @@ case $sanitizer in
         preload="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)"
         ;;
     thread)
-        export TSAN_OPTIONS=atexit_sleep_ms=0:report_signal_unsafe=0:log_path=$reports/race:suppressions=$root/scripts/thread_sanitizer.supp
+        options=(atexit_sleep_ms=0 report_signal_unsafe=0 "log_path=$reports/race"
+            "suppressions=$root/scripts/thread_sanitizer.supp")
+        TSAN_OPTIONS=$(IFS=: && echo "${options[*]}")
+        export TSAN_OPTIONS
         preload=$(g++ -print-file-name=libtsan.so)
         started=(setarch -R)
         ;;
