@@ -36,8 +36,12 @@ def ends(code, seconds=1.0):
     env = {"WATCHDOG": str(seconds)}
     result = run_python(PRELUDE + code, env=env, returncode=None, stderr=None)
     assert result.lines[0] == "waiting", result
-    assert result.returncode == (0 if "went on" in result.lines else 1), result
-    return "by itself" if "went on" in result.lines else "stuck"
+    if "went on" in result.lines:
+        assert result.returncode == 0, result
+        return "by itself"
+    assert result.returncode == 1, result
+    assert "Timeout (" in result.stderr, result  # an exception would end with 1 as well
+    return "stuck"
 
 
 @pytest.mark.parametrize(
