@@ -50,7 +50,7 @@ pip_to() {
 install_shared() {
     local key
     key=$(hash_of requirements)
-    stamp_is matrix "$key" && return
+    [ -d "$work/packages" ] && stamp_is matrix "$key" && return
     step "installing what runs the tests"
     rm -rf "$work/packages"
     local shared
@@ -84,7 +84,7 @@ build_for() {
     local name=$1 interpreter=$2 folder=$work/$1 key
     key="$("$interpreter" -VV) $interpreter $(hash_of CMakeLists.txt cmake include python \
         requirements src scripts/build_extension.sh scripts/test_matrix.sh)"
-    stamp_is "matrix-$name" "$key" && return
+    [ -d "$folder/site" ] && stamp_is "matrix-$name" "$key" && return
     step "building the extension for Python $name"
     rm -rf "$folder/packages" "$folder/site"
     mkdir -p "$folder"
