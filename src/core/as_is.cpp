@@ -41,8 +41,7 @@ bool end_if_over(record& r) noexcept {
     const auto event = r.event.load(std::memory_order_relaxed);
     const int code = driver_library::api().event_query(event);
     if (code != abi::success && !is_context_failure(code)) return false;
-    // Those of a context that is gone went with it: a second time can crash the driver (measured).
-    if (code != abi::error_context_is_destroyed) driver_library::api().event_destroy(event);
+    destroy_event(event, code);
     finish_as_is(r, code == abi::success ? state::ran : state::abandoned);
     return true;
 }

@@ -68,8 +68,14 @@ inline bool is_default_stream(abi::stream s) noexcept {
 // True for results that mean that nothing of the context will ever run again: the codes whose text
 // in cuda.h (CUDA 13.0) says that the process or context is inconsistent, and a destroyed context.
 // Also for uncorrectable memory and link errors and the unknown one, whose text says nothing of the
-// sort; they may pass, so who acts upon them asks again.
+// sort; they may pass, so functions that still wait are given up after the second answer only.
 bool is_context_failure(int code) noexcept;
+
+// Destroys an event about which the driver gave this answer. One whose context is gone went with
+// it: a second time can crash the driver (measured on an H200).
+inline void destroy_event(abi::event event, int answer) noexcept {
+    if (answer != abi::error_context_is_destroyed) driver_library::api().event_destroy(event);
+}
 
 // The stream that a call works on, as its carrier names it.
 struct stream_target {

@@ -124,7 +124,7 @@ class watcher {
         if (made != abi::success) return is_context_failure(made);
         const int code =
             driver_library::api().event_query(event);  // never recorded: tells errors only
-        driver_library::api().event_destroy(event);
+        destroy_event(event, code);
         return is_context_failure(code);
     }
 

@@ -9,11 +9,6 @@
 
 namespace hostlaunch::conformance {
 
-// Says what this driver does where the case demands nothing, to be compared between drivers.
-inline void observe(const char* what, long long seen) {
-    std::printf("observed: %s: %lld\n", what, seen);
-}
-
 // The end of a user object. Never freed: the driver may come late.
 struct ending_mark {
     std::atomic<int> ended{0};

@@ -105,8 +105,14 @@ void say_line(void* line) {
     say(static_cast<const char*>(line));
 }
 
+void observe_scenario(const std::string& name) {
+    const ending e = run_scenario(name);
+    std::printf("%sobserved: %s: in time %d, exit code %d\n", e.output.c_str(), name.c_str(),
+                e.in_time, e.exit_code);
+}
+
 void show_result(const char* what, result seen) {
-    std::printf("observed: %s: %d\n", what, seen);
+    observe(what, seen);
     std::fflush(nullptr);
 }
 

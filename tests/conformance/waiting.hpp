@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <functional>
 #include <future>
 #include <mutex>
@@ -22,6 +23,11 @@ namespace hostlaunch::conformance {
 inline constexpr std::chrono::milliseconds a_while{200};
 inline constexpr std::chrono::seconds promptly{10};
 inline constexpr std::chrono::seconds patience{60};  // for what must happen sooner or later
+
+// Says what this driver does where the case demands nothing, to be compared between drivers.
+inline void observe(const char* what, long long seen) {
+    std::printf("observed: %s: %lld\n", what, seen);
+}
 
 // A host function that tells when it runs and then stays until the gate is opened.
 class gate {

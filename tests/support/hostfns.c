@@ -90,12 +90,17 @@ void hf_sleep(void* user) {
     hf_count(user);
 }
 
-// Notes its thread, and whether that holds the GIL; counts.
-void hf_identify(void* user) {
+// Whether the calling thread holds the GIL; -1 without Python.
+static int holds_gil(void) {
     int (*check)(void) = NULL;
     void* symbol = dlsym(RTLD_DEFAULT, "PyGILState_Check");
     memcpy(&check, &symbol, sizeof check);
-    attached = check != NULL ? check() : -1;
+    return check != NULL ? check() : -1;
+}
+
+// Notes its thread, and whether that holds the GIL; counts.
+void hf_identify(void* user) {
+    attached = holds_gil();
     thread_id = syscall(SYS_gettid);
     hf_count(user);
 }
@@ -105,12 +110,9 @@ void hf_identify(void* user) {
 // always true, but no thread has a state any more.
 int hf_report_gil(void) {
     void* (*state)(void) = NULL;
-    int (*check)(void) = NULL;
     void* symbol = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
     memcpy(&state, &symbol, sizeof state);
-    symbol = dlsym(RTLD_DEFAULT, "PyGILState_Check");
-    memcpy(&check, &symbol, sizeof check);
-    if (state() == NULL || !check()) return 0;
+    if (state() == NULL || !holds_gil()) return 0;
     const char line[] = "a driver call with the GIL held\n";
     return write(2, line, sizeof line - 1) != 0;
 }
