@@ -3,18 +3,14 @@
 // entry_list.def.
 #pragma once
 
-#include "driver/abi.hpp"
+#include "embedded/abi.hpp"
 
 #define HOSTLAUNCH_EMBEDDED_EXPORT __attribute__((visibility("default")))
 
 namespace hostlaunch::embedded {
 
-using namespace hostlaunch::abi;  // NOLINT: the ABI's types are this folder's vocabulary
-
-using stream_callback = void (*)(stream s, result status, void* user_data);  // CUstreamCallback
-
 extern "C" {
-#define HOSTLAUNCH_EMBEDDED_ENTRY(symbol, base, version, traits, parameters) \
+#define HOSTLAUNCH_EMBEDDED_ENTRY(symbol, base, version, traits, parameters, arguments) \
     HOSTLAUNCH_EMBEDDED_EXPORT result symbol parameters;
 #include "embedded/entry_list.def"
 #undef HOSTLAUNCH_EMBEDDED_ENTRY
@@ -22,7 +18,7 @@ extern "C" {
 
 // One number for each exported symbol, in the list's order.
 enum class entry_id : unsigned {
-#define HOSTLAUNCH_EMBEDDED_ENTRY(symbol, base, version, traits, parameters) symbol,
+#define HOSTLAUNCH_EMBEDDED_ENTRY(symbol, base, version, traits, parameters, arguments) symbol,
 #include "embedded/entry_list.def"
 #undef HOSTLAUNCH_EMBEDDED_ENTRY
     count

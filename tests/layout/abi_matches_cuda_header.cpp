@@ -95,15 +95,15 @@ static_assert(same_shape<get_proc_address_fn, PFN_cuGetProcAddress_v12000>::valu
 
 // What the embedded driver exports.
 using stream_callback = void (*)(stream s, result status, void* user_data);
-#define HOSTLAUNCH_EMBEDDED_ENTRY(symbol, base, version, traits, parameters)        \
-    static_assert(same_shape<result(*) parameters, PFN_##base##_v##version>::value, \
+#define HOSTLAUNCH_EMBEDDED_ENTRY(symbol, base, version, traits, parameters, arguments) \
+    static_assert(same_shape<result(*) parameters, PFN_##base##_v##version>::value,     \
                   "the signature of an exported " #base " is not that of CUDA version " #version);
 #include "embedded/entry_list.def"
 #undef HOSTLAUNCH_EMBEDDED_ENTRY
 
 // Every error name that the embedded driver knows, by its value.
 #define HL_ERROR(code, name, text) static_assert(name == code);
-#include "embedded/error_names.def"
+#include "embedded/entries/error_names.def"
 #undef HL_ERROR
 
 static_assert(success == CUDA_SUCCESS);

@@ -27,14 +27,22 @@ COLUMNS = 100
 EXCEPTIONS = {
     ("src/driver/entries.def", "width"): "one entry of the table on each line",
     ("src/embedded/entry_list.def", "width"): "one entry point on each line",
-    ("src/embedded/error_names.def", "width"): "one error on each line",
+    ("src/embedded/entries/error_names.def", "width"): "one error on each line",
     ("tests/conformance/extra_entries.def", "width"): "one entry point on each line",
 }
 
 # What the files of a folder may include in quotes, as prefixes. Longest folder first.
 LAYERS = {
     "include/hostlaunch": ("hostlaunch/",),
-    "src/embedded": ("embedded/", "driver/abi.hpp"),
+    "src/embedded/engine": ("embedded/engine/", "embedded/abi.hpp"),
+    "src/embedded/controls": (
+        "embedded/controls/",
+        "embedded/engine/",
+        "embedded/control.hpp",
+        "embedded/entry_",
+    ),
+    "src/embedded/entries": ("embedded/",),
+    "src/embedded": ("embedded/abi.hpp", "embedded/entry_list.def", "driver/abi.hpp"),
     "src/driver": ("driver/", "hostlaunch/error.hpp"),
     "src/core": ("core/", "driver/", "hostlaunch/"),
     "src/surface": ("surface/", "core/", "driver/", "hostlaunch/"),

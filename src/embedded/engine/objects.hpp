@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the embedded driver is made of: operations, streams, events, contexts, captures.
+//
+// Everything here is guarded by driver::mutex (driver.hpp) unless a member says otherwise. Work is
+// executed by whichever thread makes it ready; only host functions have threads of their own.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "embedded/abi.hpp"
+
+namespace hostlaunch::embedded {
+
+struct capture_state;
+struct context_state;
+struct event_state;
+struct exec_state;
+struct executor;
+struct graph_state;
+struct node_state;
+struct reference_set;
+struct stream_state;
+struct user_object_state;
+
+enum class work_kind : std::uint8_t {
+    host,         // a host function, run by an executor
+    callback,     // a cuStreamAddCallback function, run by an executor, also after a sticky error
+    barrier,      // waits until its gate is open
+    record,       // completes an event's record
+    copy,         // copies host memory, which is all the memory there is
+    fill,         // sets memory
+    wait_value,   // waits until a word in memory fulfils a condition
+    write_value,  // writes a word
+    end_launch,   // ends the launch of an executable
+};
+
+// What one operation does: the part that a stream's queue and a graph's node share.
+struct work {
+    struct host_work {
+        host_fn fn;
+        stream_callback callback;
+        stream handle;
+        void* user_data;
+    };
+    struct record_work {
+        event_state* target;
+        std::uint64_t id;
+    };
+    struct copy_work {
+        void* dst;
+        const void* src;
+        std::size_t bytes;
+        void* staging;  // freed after the copy; null if the source is the caller's own
+    };
+    struct fill_work {
+        void* dst;
+        std::size_t count;
+        std::uint32_t value;
+        unsigned width;  // bytes an element: 1 or 4
+    };
+    struct value_work {
+        void* address;
+        std::uint64_t value;
+        unsigned flags;
+        unsigned width;  // bytes: 4 or 8
+    };
+
+    struct launch_work {
+        exec_state* exec;
+        reference_set* references;
+    };
+
+    work_kind kind;
+    union {
+        host_work host;
+        record_work record;
+        copy_work copy;
+        fill_work fill;
+        value_work value;
+        launch_work launch;
+    };
+};
+
+// Something that waits for `outstanding` marks: an operation of `owner`, or else a thread.
+struct gate {
+    int outstanding = 0;
+    stream_state* owner = nullptr;
+};
+
+// A thread that waits. On a sticky error it leaves before its marks are reached: `abandoned` then
+// hands the gate over to whoever reaches the last one.
+struct thread_gate : gate {
+    std::condition_variable wakes;
+    thread_gate* previous = nullptr;
+    thread_gate* next = nullptr;
+    bool abandoned = false;
+};
+
+// "When `target` is reached, count down `waiting`": for a stream the number of operations that
+// have completed, for an event the number of the record.
+struct mark {
+    mark* next;
+    std::uint64_t target;
+    gate* waiting;
+};
+
+struct mark_list {
+    mark* head = nullptr;
+    mark* tail = nullptr;
+};
+
+struct operation {
+    operation* next;
+    work what;
+    gate join;  // for barriers
+};
+
+// One capture, from begin to end; `members` are the streams that are part of it.
+struct capture_state {
+    std::uint64_t id = 0;
+    capture_mode mode = capture_mode::global;
+    std::uint64_t thread = 0;  // the id of the thread that began it
+    bool invalid = false;
+    stream_state* origin = nullptr;
+    graph_state* built = nullptr;
+    std::vector<stream_state*> members;
+    std::vector<node_state*> dropped;  // dependencies that the user took from a stream
+};
+
+// One FIFO. The operation at the head stays there until it has completed.
+// Life: registered -> destroyed (handle gone, work still runs) -> retired (queue empty, freed).
+struct stream_state {
+    stream handle = nullptr;
+    context_state* ctx = nullptr;
+    unsigned flags = 0;
+    int priority = 0;
+    std::uint64_t id = 0;
+    bool is_legacy = false;
+    bool destroyed = false;
+
+    operation* head = nullptr;
+    operation* tail = nullptr;
+    std::uint64_t enqueued = 0;
+    std::uint64_t completed = 0;
+    mark_list marks;
+
+    bool busy = false;      // a thread executes the head with the mutex released
+    bool offered = false;   // the head is a host function in an executor's hands
+    bool runnable = false;  // in driver::runnable
+    bool polling = false;   // in driver::polling
+    stream_state* next_runnable = nullptr;
+    stream_state* next_ready = nullptr;
+    stream_state* next_polling = nullptr;
+    executor* own = nullptr;  // its executor when each stream has one
+
+    std::uint64_t waits_for_legacy = 0;  // the legacy operation that is already waited for
+    std::uint64_t legacy_waits_for = 0;  // the operation here that the legacy one waits for
+
+    capture_state* capture = nullptr;
+    std::vector<node_state*> tips;       // what the next captured node depends on
+    std::vector<graph_node> tips_shown;  // the array that cuStreamGetCaptureInfo hands out
+
+    bool is_blocking() const { return !is_legacy && (flags & stream_non_blocking) == 0; }
+    bool idle() const { return head == nullptr; }
+};
+
+// An event is complete if its last record is; one that was never recorded is complete.
+struct event_state {
+    event handle = nullptr;
+    context_state* ctx = nullptr;
+    std::size_t place = 0;  // in ctx->events
+    unsigned flags = 0;
+    bool destroyed = false;
+    bool done = true;
+    std::uint64_t last_record = 0;
+    int pending_records = 0;  // operations that point here; the last one frees a destroyed event
+    std::int64_t nanoseconds = 0;
+    mark_list marks;
+    std::uint64_t capture_id = 0;  // the capture that it was last recorded in, or 0
+    std::vector<node_state*> capture_tips;
+};
+
+// The thread that runs the host functions of one context (or stream), in order of readiness.
+struct executor {
+    std::condition_variable wakes;
+    stream_state* ready_head = nullptr;
+    stream_state* ready_tail = nullptr;
+    bool sleeping = false;
+    bool stopping = false;
+};
+
+// User objects whose destructor is due, in the order in which their last references went.
+struct object_list {
+    user_object_state* head = nullptr;
+    user_object_state* tail = nullptr;
+};
+
+struct allocation {
+    std::size_t bytes;
+    context_state* ctx;
+    bool on_host;
+    bool mapped;
+};
+
+struct context_state {
+    context handle = nullptr;
+    device dev = 0;
+    unsigned flags = 0;
+    std::uint64_t id = 0;
+    bool is_primary = false;
+    stream_state* legacy = nullptr;
+    std::vector<stream_state*> streams;  // all of them: legacy, per-thread, destroyed with work
+    std::vector<event_state*> events;
+    executor* runs = nullptr;  // null until the first host function
+    int running = 0;           // host functions that run now
+    int pending = 0;           // host functions that have not started
+};
+
+}  // namespace hostlaunch::embedded

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Entry points about devices: what the embedded ones look like.
+#include <cstdio>
+#include <cstring>
+
+#include "embedded/engine/driver.hpp"
+#include "embedded/engine/limits.hpp"
+#include "embedded/entries/calls.hpp"
+
+namespace hostlaunch::embedded {
+
+namespace {
+
+struct attribute_value {
+    int attribute;
+    int value;
+};
+
+// CUdevice_attribute; those in range and not listed are 0.
+constexpr attribute_value attributes[] = {
+    {1, 1024},        // MAX_THREADS_PER_BLOCK
+    {10, 32},         // WARP_SIZE
+    {13, 1'000'000},  // CLOCK_RATE
+    {16, 1},          // MULTIPROCESSOR_COUNT
+    {19, 1},          // CAN_MAP_HOST_MEMORY
+    {31, 1},          // CONCURRENT_KERNELS
+    {40, 1},          // ASYNC_ENGINE_COUNT
+    {41, 1},          // UNIFIED_ADDRESSING
+    {75, 9},          // COMPUTE_CAPABILITY_MAJOR
+    {78, 1},          // STREAM_PRIORITIES_SUPPORTED
+    {122, 1},         // CAN_USE_64_BIT_STREAM_MEM_OPS
+    {123, 1},         // CAN_USE_STREAM_WAIT_VALUE_NOR
+};
+constexpr int attribute_end = 145;  // CU_DEVICE_ATTRIBUTE_MAX of CUDA 13.0
+
+bool is_device(device dev) {
+    return dev >= 0 && static_cast<std::size_t>(dev) < the_driver().devices.size();
+}
+
+// `body` with a device that exists and a place for the answer.
+template <class Out, class Body>
+result about_device(Out* out, device dev, Body body) {
+    if (out == nullptr) {
+        return error_invalid_value;
+    }
+    if (!is_device(dev)) {
+        return error_invalid_device;
+    }
+    return body();
+}
+
+result write_uuid(void* out, device dev) {
+    return about_device(static_cast<unsigned char*>(out), dev, [&] {
+        unsigned char uuid[16] = {'h', 'o', 's', 't', 'l', 'a', 'u', 'n', 'c', 'h'};
+        uuid[15] = static_cast<unsigned char>(dev);
+        std::memcpy(out, uuid, sizeof uuid);
+        return success;
+    });
+}
+
+result read_attribute(int* value, int attribute) {
+    if (attribute < 1 || attribute >= attribute_end) {
+        return error_invalid_value;
+    }
+    *value = 0;
+    for (const attribute_value& a : attributes) {
+        *value = a.attribute == attribute ? a.value : *value;
+    }
+    return success;
+}
+
+}  // namespace
+
+namespace calls {
+
+result cuDeviceGetCount(int* count) {
+    if (count == nullptr) {
+        return error_invalid_value;
+    }
+    *count = static_cast<int>(the_driver().devices.size());
+    return success;
+}
+
+result cuDeviceGet(device* out, int ordinal) {
+    return about_device(out, ordinal, [&] {
+        *out = ordinal;
+        return success;
+    });
+}
+
+result cuDeviceGetName(char* name, int length, device dev) {
+    return about_device(name, dev, [&] {
+        if (length <= 0) {
+            return error_invalid_value;
+        }
+        std::snprintf(name, static_cast<std::size_t>(length), "hostlaunch embedded device");
+        return success;
+    });
+}
+
+result cuDeviceGetAttribute(int* value, int attribute, device dev) {
+    return about_device(value, dev, [&] { return read_attribute(value, attribute); });
+}
+
+result cuDeviceGetUuid(void* uuid, device dev) {
+    return write_uuid(uuid, dev);
+}
+
+result cuDeviceGetUuid_v2(void* uuid, device dev) {
+    return write_uuid(uuid, dev);
+}
+
+result cuDeviceTotalMem_v2(std::size_t* bytes, device dev) {
+    return about_device(bytes, dev, [&] {
+        *bytes = device_memory_bytes;
+        return success;
+    });
+}
+
+}  // namespace calls
+
+}  // namespace hostlaunch::embedded
