@@ -34,22 +34,25 @@ bool load_driver(int warning_stack_level) {
     if (!driver_library::is_loaded()) return true;
     const std::string& reason = driver_library::load().fallback_reason;
     if (reason.empty() || warned.exchange(true)) return true;
-    const std::string text =
+    const owned text = decoded(
         "hostlaunch uses its embedded driver, which runs on the CPU: " + reason +
         ". Set HOSTLAUNCH_DRIVER=embedded to choose it silently, or HOSTLAUNCH_DRIVER=cuda to make "
-        "this an error";
-    return PyErr_WarnEx(embedded_driver_warning, text.c_str(), warning_stack_level) == 0;
+        "this an error");
+    return text &&
+           PyErr_WarnFormat(embedded_driver_warning, warning_stack_level, "%U", text.get()) == 0;
 }
 
 }  // namespace
 
 void set_error(const error& e) {
+    const owned text = decoded(e.what());
+    if (!text) return;
     if (e.code() < 0) {
-        PyErr_SetString(PyExc_RuntimeError, e.what());
+        PyErr_SetObject(PyExc_RuntimeError, text.get());
         return;
     }
     const owned instance(
-        PyObject_CallFunction(cuda_error, "sis", e.what(), e.code(), e.name().c_str()));
+        PyObject_CallFunction(cuda_error, "Ois", text.get(), e.code(), e.name().c_str()));
     if (instance) PyErr_SetObject(cuda_error, instance.get());
 }
 

@@ -55,7 +55,9 @@ nb::tuple read_driver() {
     if (!driver_library::is_loaded() && !enter_driver("driver()", 2)) throw nb::python_error();
     const driver_library::library& lib = driver_library::load();
     const char* name = lib.which == driver_library::kind::embedded ? "embedded" : "cuda";
-    return nb::make_tuple(name, lib.version, lib.path.c_str());
+    owned path = decoded(lib.path);
+    require(static_cast<bool>(path));
+    return nb::make_tuple(name, lib.version, nb::steal(path.release()));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <Python.h>
 #include <cxxabi.h>
 
+#include <string>
 #include <utility>
 
 #include "core/gate.hpp"
@@ -32,6 +33,12 @@ class owned {
   private:
     PyObject* object_ = nullptr;
 };
+
+// Text that may have a path in it, which need not be UTF-8: as os.fsdecode reads it.
+inline owned decoded(const std::string& text) {
+    return owned(
+        PyUnicode_DecodeFSDefaultAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+}
 
 // A new reference to be dropped on another thread. Without a GIL the thread that made an object
 // destroys it, when it next gets to that, unless it has given its own references up: then whoever

@@ -4,19 +4,16 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
+#include "driver/settings.hpp"
 
 namespace hostlaunch::core {
 
 std::chrono::duration<double> exit_limit() noexcept {
     constexpr double usual = 5.0;
     constexpr double longest = 1e6;
-    const char* setting = std::getenv("HOSTLAUNCH_EXIT_TIMEOUT");
-    if (setting == nullptr || *setting == '\0') return std::chrono::duration<double>(usual);
-    char* end = nullptr;
-    const double seconds = std::strtod(setting, &end);
-    const bool valid = *end == '\0' && seconds >= 0 && seconds <= longest;
-    return std::chrono::duration<double>(valid ? seconds : usual);
+    const char* said = settings::text("HOSTLAUNCH_EXIT_TIMEOUT");
+    if (said == nullptr) return std::chrono::duration<double>(usual);
+    return std::chrono::duration<double>(settings::number(said, 0, longest).value_or(usual));
 }
 
 void park() noexcept {

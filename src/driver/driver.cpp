@@ -3,11 +3,11 @@
 #include "driver/driver.hpp"
 
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 
 #include "driver/load.hpp"
+#include "driver/settings.hpp"
 #include "hostlaunch/error.hpp"
 
 namespace hostlaunch::driver_library {
@@ -32,10 +32,10 @@ class loading_scope {
 };
 
 attempt choose_auto(library& lib) {
-    attempt cuda = open_library("libcuda.so.1", lib);
+    attempt cuda = open_cuda_library(lib);
     if (cuda.how == attempt::outcome::ready || cuda.how == attempt::outcome::failed) return cuda;
     library embedded;
-    attempt second = open_library(embedded_library_path(), embedded);
+    attempt second = open_embedded_library(embedded);
     if (second.how != attempt::outcome::ready) {
         second.reason = cuda.reason + ", and the embedded driver failed: " + second.reason;
         return second;
@@ -48,14 +48,14 @@ attempt choose_auto(library& lib) {
 }
 
 void choose(choice& c) {
-    const char* setting = std::getenv("HOSTLAUNCH_DRIVER");
-    const std::string wanted = setting == nullptr || *setting == '\0' ? "auto" : setting;
+    const char* said = settings::text("HOSTLAUNCH_DRIVER");
+    const std::string wanted = said != nullptr ? said : "auto";
     if (wanted == "auto") {
         c.how = choose_auto(c.lib);
     } else if (wanted == "cuda") {
-        c.how = open_library("libcuda.so.1", c.lib);
+        c.how = open_cuda_library(c.lib);
     } else if (wanted == "embedded") {
-        c.how = open_library(embedded_library_path(), c.lib);
+        c.how = open_embedded_library(c.lib);
     } else if (wanted.find('/') != std::string::npos) {
         c.how = open_library(wanted, c.lib);
     } else {

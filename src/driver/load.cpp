@@ -5,17 +5,20 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <locale.h>
-#include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
+#include "driver/place.hpp"
+#include "driver/settings.hpp"
 #include "hostlaunch/error.hpp"
 
 namespace hostlaunch::driver_library {
 namespace {
 
-constexpr const char* embedded_file = "libhostlaunch_embedded.so";
+constexpr const char* cuda_file = "libcuda.so.1";
 
 // Stands in for an entry that the library does not have, so that no call is ever a null call.
 template <class... Args>
@@ -42,13 +45,15 @@ attempt unusable(std::string reason) {
     return failure(static_cast<int>(misuse::driver_unavailable), std::move(reason));
 }
 
-std::string path_of(void* handle, const std::string& fallback) {
+// By an absolute path, which means the same file after a change of the folder too.
+std::string path_of(void* handle, const std::string& name) {
     link_map* map = nullptr;
-    if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr &&
-        map->l_name != nullptr && map->l_name[0] != '\0') {
-        return map->l_name;
-    }
-    return fallback;
+    const bool found = dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 &&
+                       map != nullptr && map->l_name != nullptr && map->l_name[0] != '\0';
+    const std::string path = found ? map->l_name : name;
+    std::error_code failed;
+    const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+    return failed || path.find('/') == std::string::npos ? path : whole.string();
 }
 
 // The name of a required entry that the library lacks, or null.
@@ -150,25 +155,27 @@ attempt open_library(const std::string& name, library& out) {
     return initialise(out);
 }
 
-std::string embedded_library_path() {
-    Dl_info info{};
-    if (dladdr(reinterpret_cast<void*>(&embedded_library_path), &info) != 0 &&
-        info.dli_fname != nullptr) {
-        const std::string self = info.dli_fname;
-        const auto slash = self.rfind('/');
-        const std::string beside =
-            (slash == std::string::npos ? std::string("./") : self.substr(0, slash + 1)) +
-            embedded_file;
-        if (access(beside.c_str(), R_OK) == 0) return beside;
+attempt open_cuda_library(library& out) {
+    attempt found = open_library(cuda_file, out);
+    if (found.how != attempt::outcome::absent) return found;
+    // The loader looks along the run path of whoever calls it, which need not be us.
+    for (const std::string& folder : own_run_path()) {
+        const std::string file = folder + "/" + cuda_file;
+        if (may_read(file)) return open_library(file, out);
     }
-#ifdef HOSTLAUNCH_EMBEDDED_BUILD_PATH
-    if (access(HOSTLAUNCH_EMBEDDED_BUILD_PATH, R_OK) == 0) return HOSTLAUNCH_EMBEDDED_BUILD_PATH;
-#endif
-#ifdef HOSTLAUNCH_EMBEDDED_INSTALL_PATH
-    if (access(HOSTLAUNCH_EMBEDDED_INSTALL_PATH, R_OK) == 0)
-        return HOSTLAUNCH_EMBEDDED_INSTALL_PATH;
-#endif
-    return embedded_file;
+    return found;
+}
+
+attempt open_embedded_library(library& out) {
+    std::string looked;
+    for (const std::string& place : embedded_library_places()) {
+        if (may_read(place)) return open_library(place, out);
+        looked += (looked.empty() ? " at " : ", ") + place;
+    }
+    if (settings::is_privileged())
+        looked += " (nor beside the program, since it has more rights than its caller)";
+    return {attempt::outcome::absent, static_cast<int>(misuse::driver_unavailable),
+            "there is no libhostlaunch_embedded.so" + looked};
 }
 
 }  // namespace hostlaunch::driver_library

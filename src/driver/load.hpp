@@ -21,9 +21,10 @@ struct attempt {
 //   failed: it is there but unusable, the toolkit's stub library included.
 attempt open_library(const std::string& name, library& out);
 
-// Where the embedded driver's library lies: beside the object that this code is part of, else the
-// place in the build tree or where it is installed, else its bare name, for the loader's own
-// search.
-std::string embedded_library_path();
+// The NVIDIA driver's library, as the system's loader finds it.
+attempt open_cuda_library(library& out);
+
+// The embedded driver's library, where place.hpp says that it may lie.
+attempt open_embedded_library(library& out);
 
 }  // namespace hostlaunch::driver_library

@@ -3,7 +3,8 @@
 //
 // With the argument `twice` it asks a second time with another setting, with `threads` from many
 // threads at once, with `devices` it tells how many devices can be used, with `fork` a child
-// asks that is made while a thread of its parent is inside the driver's start.
+// asks that is made while a thread of its parent is inside the driver's start, with `chdir` it goes
+// to another folder first, with `replaced` its own file is another one by then.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -93,6 +95,13 @@ int tell_in_a_child() {
     return tell();
 }
 
+int tell_after_replacing(const char* program) {
+    const std::string fresh = std::string(program) + ".new";
+    std::filesystem::copy_file(program, fresh);
+    std::filesystem::rename(fresh, program);
+    return tell();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -100,6 +109,8 @@ int main(int argc, char** argv) {
     if (how == "threads") return tell_from_threads();
     if (how == "devices") return tell_devices();
     if (how == "fork") return tell_in_a_child();
+    if (how == "replaced") return tell_after_replacing(argv[0]);
+    if (how == "chdir" && chdir("/") != 0) return 1;
     tell();
     if (how != "twice") return 0;
     setenv("HOSTLAUNCH_DRIVER", "embedded", 1);

@@ -2,13 +2,11 @@
 // Which driver is chosen: every case is a process of its own, with its own folder of libraries.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
-#include "core/child.hpp"
+#include "driver/folder.hpp"
 #include "hostlaunch/error.hpp"
 
 namespace hostlaunch::test {
@@ -16,25 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the program said: the first line that begins with `key`, from line `from` on.
-std::string line_of(const ended_program& p, const std::string& key, int from = 0) {
-    std::istringstream lines(p.out);
-    for (std::string line; std::getline(lines, line);) {
-        if (from-- <= 0 && line.starts_with(key + " ")) return line.substr(key.size() + 1);
-    }
-    return {};
-}
-
-// A folder that the loader searches first, gone at the end of the test.
-class selection : public testing::Test {
+// A folder that the loader searches first.
+class selection : public with_folder {
   protected:
-    void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "hostlaunch_driver_XXXXXX").string();
-        ASSERT_NE(mkdtemp(name.data()), nullptr);
-        folder_ = name;
-    }
-    void TearDown() override { fs::remove_all(folder_); }
-
     void put(const char* library, const char* as = "libcuda.so.1") {
         fs::copy_file(library, folder_ / as);
     }
@@ -67,7 +49,6 @@ class selection : public testing::Test {
     }
 
     static constexpr int unavailable = static_cast<int>(misuse::driver_unavailable);
-    fs::path folder_;
 };
 
 // contract: D2
@@ -186,6 +167,15 @@ TEST_F(selection, a_path_is_that_library) {
     EXPECT_EQ(embedded.err, "");
 }
 
+// contract: D2. What is told means the same file after a change of the folder.
+TEST_F(selection, a_relative_path_is_told_as_an_absolute_one) {
+    put(FAKE_WORKING, "mine.so");
+    const std::string relative = fs::relative(folder_ / "mine.so").string();
+    const std::string path = line_of(run("./" + relative), "path");
+    EXPECT_TRUE(path.starts_with('/')) << path;
+    EXPECT_TRUE(fs::equivalent(path, folder_ / "mine.so")) << path;
+}
+
 // contract: D2
 TEST_F(selection, a_path_to_nothing_or_to_a_broken_driver_is_an_error) {
     expect_error(run((folder_ / "none.so").string()), unavailable, "there is no library");
@@ -236,7 +226,11 @@ TEST_F(selection, the_embedded_driver_has_as_many_devices_as_asked_for) {
         EXPECT_EQ(line_of(p, "devices"), count) << describe(p);
         EXPECT_EQ(line_of(p, "code"), "101");  // of the first device that is not there
     }
-    EXPECT_EQ(line_of(run("embedded", "devices", {"HOSTLAUNCH_EMBEDDED_DEVICES"}), "devices"), "1");
+    for (const char* unset : {"HOSTLAUNCH_EMBEDDED_DEVICES", "HOSTLAUNCH_EMBEDDED_DEVICES="}) {
+        const ended_program p = run("embedded", "devices", {unset});
+        EXPECT_EQ(line_of(p, "devices"), "1");
+        EXPECT_EQ(p.err, "");
+    }
 }
 
 // contract: D4
@@ -247,9 +241,12 @@ TEST_F(selection, an_embedded_driver_without_devices_is_an_error) {
 
 // contract: D4
 TEST_F(selection, a_number_of_devices_that_is_none_is_told_on_stderr) {
-    const ended_program p = run("embedded", "devices", {"HOSTLAUNCH_EMBEDDED_DEVICES=many"});
-    EXPECT_EQ(line_of(p, "devices"), "1") << describe(p);
-    EXPECT_NE(p.err.find("HOSTLAUNCH_EMBEDDED_DEVICES"), std::string::npos);
+    for (const char* number : {"many", "1.5", "65", "-1", "2 "}) {
+        const ended_program p =
+            run("embedded", "devices", {std::string("HOSTLAUNCH_EMBEDDED_DEVICES=") + number});
+        EXPECT_EQ(line_of(p, "devices"), "1") << describe(p);
+        EXPECT_NE(p.err.find("HOSTLAUNCH_EMBEDDED_DEVICES"), std::string::npos);
+    }
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ EXCEPTIONS = {
 # What the files of a folder may include in quotes, as prefixes. Longest folder first.
 LAYERS = {
     "include/hostlaunch": ("hostlaunch/",),
-    "src/embedded/engine": ("embedded/engine/", "embedded/abi.hpp"),
+    "src/embedded/engine": ("embedded/engine/", "embedded/abi.hpp", "driver/settings.hpp"),
     "src/embedded/controls": (
         "embedded/controls/",
         "embedded/engine/",
@@ -55,6 +55,11 @@ ANGLED = dict.fromkeys(LAYERS, r"(?!Python|nanobind|cuda).*") | {
     "include/hostlaunch": r"[a-z_]+",
     "python/src": r"(?!cuda).*",
 }
+
+
+# The one place that reads the environment, and what reading it looks like.
+SETTINGS = "src/driver/settings.hpp"
+READS_ENVIRONMENT = re.compile(r"\b(secure_getenv|getenv|environ|getenvb|environb)\b")
 
 
 class Violation(NamedTuple):
@@ -181,6 +186,16 @@ def check_layers(
             yield number, "layer", f"{folder} must not include <{name}>"
 
 
+def check_settings(path: PurePosixPath, lines: list[str]) -> Iterator[tuple[int, str, str]]:
+    """What a user runs reads the environment in one place, which knows when not to trust it."""
+    product = path.is_relative_to("src") or path.is_relative_to("python")
+    if not product or path.as_posix() == SETTINGS:
+        return
+    for number, line in enumerate(lines, 1):
+        if found := READS_ENVIRONMENT.search(line):
+            yield number, "settings", f"{found[0]} outside of {SETTINGS}"
+
+
 def check(root: Path) -> list[Violation]:
     """Return all violations below a folder, but for the named exceptions."""
     found = []
@@ -196,6 +211,7 @@ def check(root: Path) -> list[Violation]:
             *check_sizes(path, lines),
             *check_functions(path, text),
             *check_layers(root, path, lines),
+            *check_settings(path, lines),
         ):
             if (path.as_posix(), rule) not in EXCEPTIONS:
                 found.append(Violation(path.as_posix(), line, rule, what))

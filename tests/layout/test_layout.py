@@ -63,6 +63,13 @@ def function_of(lines):
         ("src/embedded/controls/a.cpp", HEAD + '#include "embedded/entries/door.hpp"\n', "layer"),
         ("src/embedded/entries/a.cpp", HEAD + '#include "driver/driver.hpp"\n', "layer"),
         ("src/driver/a.cpp", HEAD + '#include "core/record.hpp"\n', "layer"),
+        ("src/core/a.cpp", HEAD + 'auto* text = std::getenv("A");\n', "settings"),
+        ("src/driver/a.cpp", HEAD + 'auto* text = secure_getenv("A");\n', "settings"),
+        (
+            "python/a.py",
+            '# SPDX-License-Identifier: Apache-2.0\n"""A."""\nimport os\nprint(os.environ)\n',
+            "settings",
+        ),
         ("src/driver/a.cpp", HEAD + '#include "hostlaunch/stream.hpp"\n', "layer"),
         ("src/core/a.cpp", HEAD + '#include "surface/border.hpp"\n', "layer"),
         ("src/core/a.h", HEAD + '#include "surface/border.hpp"\n', "layer"),

@@ -41,6 +41,44 @@ build() {
     quietly cmake --build "$to" --parallel "$jobs"
 }
 
+# use_sanitized KIND OPTION...: the consumer with a sanitizer, whose runtime stands between the
+# program and the system's loader.
+use_sanitized() {
+    local kind=$1 sanitizer program
+    shift
+    for sanitizer in address thread; do
+        program=$work/$sanitizer-$kind
+        if ! echo 'int main() {}' |
+            "${CXX:-c++}" "-fsanitize=$sanitizer" -x c++ -o "$program" - 2>"$log"; then
+            echo "$sanitizer sanitizer, $kind: left out, the compiler has none"
+            continue
+        fi
+        quietly "${CXX:-c++}" -std=c++20 "-fsanitize=$sanitizer" -o "$program" \
+            "$here/consumer/main.cpp" "$@"
+        # Atomics of a library that is built without it are none to the thread sanitizer.
+        TSAN_OPTIONS=report_bugs=0 uses "$sanitizer sanitizer, $kind" "$program"
+    done
+}
+
+# finds_nothing_planted PREFIX PROGRAM: without its embedded driver the program fails, and takes no
+# other one that lies in the current folder.
+finds_nothing_planted() {
+    local embedded planted=$work/planted
+    embedded=$(find "$1" -name libhostlaunch_embedded.so)
+    mkdir -p "$planted"
+    mv "$embedded" "$planted/"
+    (
+        cd "$planted"
+        if PATH=${2%/*}:$PATH LD_LIBRARY_PATH=. timeout 60 "${2##*/}" >"$log" 2>&1 ||
+            ! grep -q "there is no libhostlaunch_embedded.so at .*${embedded%/*}" "$log"; then
+            printf 'it should have told where it looks for its driver:\n' >&2
+            cat "$log" >&2
+            exit 1
+        fi
+    )
+    mv "$planted/${embedded##*/}" "$embedded"
+}
+
 # use_installed PREFIX KIND [PKG_CONFIG_OPTION]: consumers through find_package and pkg-config.
 use_installed() {
     local prefix=$1 kind=$2 pc
@@ -53,6 +91,9 @@ use_installed() {
     quietly "${CXX:-c++}" -std=c++20 -Wall -Wextra -Werror -o "$work/pkg-config-$kind" \
         "$here/consumer/main.cpp" $(pkg-config --cflags --libs ${3:-} hostlaunch)
     uses "pkg-config, $kind" "$work/pkg-config-$kind"
+    # shellcheck disable=SC2046,SC2086
+    use_sanitized "$kind" $(pkg-config --cflags --libs ${3:-} hostlaunch)
+    finds_nothing_planted "$prefix" "$work/pkg-config-$kind"
 }
 
 # use_documented PREFIX: the project that docs/cpp.md shows, word for word.

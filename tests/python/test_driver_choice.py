@@ -2,6 +2,7 @@
 """Which driver is used, and what is said about it; each case in a process of its own."""
 
 import os
+import shutil
 import struct
 
 import pytest
@@ -32,6 +33,12 @@ def message_catalogue(texts):
     return header + tables + strings
 
 
+def embedded_library():
+    """Find the embedded driver of the package."""
+    folder = os.path.dirname(os.path.realpath(hostlaunch.__file__))
+    return os.path.join(folder, "libhostlaunch_embedded.so")
+
+
 def with_fake(folder, code, **more):
     """Make an environment in which the fake driver is found first."""
     return {"LD_LIBRARY_PATH": str(folder), "FAKE_CUINIT": str(code), **more}
@@ -50,10 +57,7 @@ def test_the_driver_in_use_is_told():
 
 def test_the_embedded_driver_lies_in_the_package(embedded):
     """contract: D1, D2."""
-    folder = os.path.dirname(os.path.realpath(hostlaunch.__file__))
-    assert os.path.realpath(hostlaunch.driver().path) == os.path.join(
-        folder, "libhostlaunch_embedded.so"
-    )
+    assert os.path.realpath(hostlaunch.driver().path) == embedded_library()
 
 
 def test_asking_for_the_embedded_driver_is_silent():
@@ -174,15 +178,68 @@ def test_no_device_is_an_error_when_the_real_driver_is_asked_for(fake_driver):
 @pytest.mark.parametrize("how", ["path", "symbolic link"])
 def test_a_driver_can_be_named_by_its_path(how, tmp_path):
     """contract: D2."""
-    path = os.path.join(
-        os.path.dirname(os.path.realpath(hostlaunch.__file__)), "libhostlaunch_embedded.so"
-    )
+    path = embedded_library()
     if how == "symbolic link":
         link = tmp_path / "libother.so"
         link.symlink_to(path)
         path = str(link)
     result = run_python(USE, env={"HOSTLAUNCH_DRIVER": path}, options=["-W", "error"])
     assert result.stdout == "embedded [1]\n"
+
+
+def test_a_path_need_not_be_utf_8(tmp_path):
+    """contract: D2. It reads as os.fsdecode reads it; a driver that is not there is named."""
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    os.mkdir(folder)
+    path = os.path.join(folder, "libhere.so")
+    shutil.copy(embedded_library(), path)
+    result = run_python(
+        "import hostlaunch; print(ascii(hostlaunch.driver().path))", env={"HOSTLAUNCH_DRIVER": path}
+    )
+    assert result.lines == [ascii(path)]
+    code = """
+import hostlaunch
+try:
+    hostlaunch.driver()
+except RuntimeError as error:
+    print(ascii(str(error)))
+"""
+    result = run_python(code, env={"HOSTLAUNCH_DRIVER": path + ".gone"})
+    assert ascii(path + ".gone")[1:-1] in result.stdout
+
+
+def test_the_package_may_lie_in_a_folder_that_is_not_utf_8(tmp_path):
+    """contract: D2'."""
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    shutil.copytree(os.path.dirname(hostlaunch.__file__), os.path.join(folder, "hostlaunch"))
+    result = run_python(
+        USE + "print(ascii(hostlaunch.driver().path))",
+        env={"HOSTLAUNCH_DRIVER": "embedded", "PYTHONPATH": folder},
+        options=["-B"],
+    )
+    path = os.path.join(folder, "hostlaunch", "libhostlaunch_embedded.so")
+    assert result.lines == ["embedded [1]", ascii(path)]
+
+
+@pytest.mark.parametrize("code", [100, 999])
+def test_a_driver_whose_path_is_not_utf_8_may_fail(fake_driver, code, tmp_path):
+    """contract: D2. The error and the warning have its path in their texts."""
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    shutil.copytree(fake_driver, folder)
+    told = """
+import warnings, hostlaunch
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    try:
+        hostlaunch.driver()
+    except hostlaunch.CUDAError as error:
+        print(error.code, ascii(str(error)))
+for warning in caught:
+    print(warning.category.__name__, ascii(str(warning.message)))
+"""
+    result = run_python(told, env=with_fake(folder, code, HOSTLAUNCH_DRIVER="auto"))
+    assert result.stdout.startswith("EmbeddedDriverWarning" if code == 100 else "999 ")
+    assert "caf\\udce9/libcuda.so.1" in result.stdout
 
 
 @pytest.mark.parametrize("setting", ["/no/such/libcuda.so", "nonsense", "EMBEDDED?"])

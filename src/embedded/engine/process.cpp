@@ -10,10 +10,12 @@
 
 #include <pthread.h>
 
-#include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
+#include "driver/settings.hpp"
 #include "embedded/engine/driver.hpp"
 
 namespace hostlaunch::embedded {
@@ -50,23 +52,21 @@ driver* const instance = new driver;
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 
 int device_count() {
-    const char* text = std::getenv("HOSTLAUNCH_EMBEDDED_DEVICES");
-    if (text == nullptr) {
+    const char* said = settings::text("HOSTLAUNCH_EMBEDDED_DEVICES");
+    if (said == nullptr) {
         return 1;
     }
-    constexpr long most = 64;
-    char* end = nullptr;
-    errno = 0;
-    const long count = std::strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || count < 0 || count > most) {
+    constexpr double most = 64;
+    const std::optional<double> count = settings::number(said, 0, most);
+    if (!count || *count != std::floor(*count)) {
         std::fprintf(
             stderr,
-            "hostlaunch: HOSTLAUNCH_EMBEDDED_DEVICES is \"%s\", not a number from 0 to %ld;"
+            "hostlaunch: HOSTLAUNCH_EMBEDDED_DEVICES is \"%s\", not a number from 0 to %.0f;"
             " the embedded driver has 1 device\n",
-            text, most);
+            said, most);
         return 1;
     }
-    return static_cast<int>(count);
+    return static_cast<int>(*count);
 }
 
 }  // namespace
