@@ -54,7 +54,8 @@ install_shared() {
     step "installing what runs the tests"
     rm -rf "$work/packages"
     local shared
-    mapfile -t shared < <(pins 'nanobind|iniconfig|packaging|pluggy|Pygments|pytest|pytest-timeout')
+    mapfile -t shared < <(pins \
+        'nanobind|iniconfig|packaging|pluggy|Pygments|pycparser|pytest|pytest-timeout|zope.event')
     pip_to "$work/packages" "${shared[@]}"
     stamp matrix "$key"
 }
@@ -65,7 +66,7 @@ install_compiled() {
     local name=$1 folder=$2 package pin
     # pip asks the first ABI whether it is free-threaded, and adds abi3 if it is not.
     local abis=(--abi "cp${name/./}" --abi none)
-    for package in hypothesis numpy; do
+    for package in hypothesis numpy cffi greenlet gevent zope.interface; do
         for pin in $(pins "$package") none; do
             if [ "$pin" = none ]; then
                 echo "    $name: no wheel of $package, so tests that need it are skipped"

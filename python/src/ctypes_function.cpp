@@ -2,23 +2,29 @@
 // What ctypes lets one see of a function pointer: attributes, flags, the buffer with its address.
 #include "ctypes_function.hpp"
 
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstring>
+
+#include "cpython/thunks.hpp"
+
+#ifdef __GLIBC_PREREQ
+#if __GLIBC_PREREQ(2, 35)
+#define HOSTLAUNCH_HAS_FIND_OBJECT
+#endif
+#endif
 
 namespace hostlaunch::python {
 namespace {
 
 // ctypes' flag for code that expects an attached thread (PyDLL, PYFUNCTYPE).
 constexpr long flag_python_api = 4;
-constexpr int deepest_keepalive = 8;
 constexpr const char* thunk_text = "that wraps Python, made by a prototype with";
 
 PyObject* name_restype = nullptr;
 PyObject* name_argtypes = nullptr;
-PyObject* name_class_restype = nullptr;
-PyObject* name_class_argtypes = nullptr;
 PyObject* name_flags = nullptr;
-PyObject* name_objects = nullptr;
 
 // A class of ctypes that was found before, kept to process end. A match with it is an answer; at
 // anything else the class is looked up anew, since a module may have been imported once more.
@@ -93,17 +99,16 @@ bool wrong_prototype(const char* where, PyObject* restype, PyObject* argtypes) {
     return false;
 }
 
-// Checks one declaration: the one in force (on the object) or a prototype's (on its class).
-bool check_declaration(PyObject* object, PyObject* restype_name, PyObject* argtypes_name,
-                       const char* where) {
+// Checks the declaration in force.
+bool check_declaration(PyObject* object) {
     owned restype;
     owned argtypes;
-    const int has_restype = find_attribute(object, restype_name, restype);
-    if (has_restype < 0 || find_attribute(object, argtypes_name, argtypes) < 0) return false;
+    const int has_restype = find_attribute(object, name_restype, restype);
+    if (has_restype < 0 || find_attribute(object, name_argtypes, argtypes) < 0) return false;
     const int right =
         has_restype > 0 && restype.get() == Py_None ? is_one_void_pointer(argtypes.get()) : 0;
     if (right != 0) return right > 0;
-    return wrong_prototype(where, restype.get(), argtypes.get());
+    return wrong_prototype("declared with", restype.get(), argtypes.get());
 }
 
 bool check_flags(PyObject* function) {
@@ -138,61 +143,38 @@ bool read_address(PyObject* function, abi::host_fn* code) {
     return true;
 }
 
-// Looks for a thunk among what ctypes keeps alive for an object: directly for CFUNCTYPE(...)(f),
-// nested for what ctypes.cast made of one.
-bool keeps_thunk(PyObject* object, int depth) {
-    if (object == nullptr || depth > deepest_keepalive) return false;
-    if (std::strcmp(Py_TYPE(object)->tp_name, "_ctypes.CThunkObject") == 0 ||
-        std::strcmp(Py_TYPE(object)->tp_name, "CThunkObject") == 0) {
-        return true;
-    }
-    if (PyDict_Check(object)) {
-        // A copy: another thread may change what an object keeps.
-        const owned values(PyDict_Values(object));
-        if (!values) PyErr_Clear();
-        for (Py_ssize_t i = 0; values && i < PyList_GET_SIZE(values.get()); ++i) {
-            if (keeps_thunk(PyList_GET_ITEM(values.get(), i), depth + 1)) return true;
-        }
-        return false;
-    }
-    if (PyTuple_Check(object)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
-            if (keeps_thunk(PyTuple_GET_ITEM(object, i), depth + 1)) return true;
-        }
-        return false;
-    }
-    // Only objects of ctypes keep others in this way. One that looks its attributes up elsewhere is
-    // not asked: the library of a function is kept too, and would search itself for the name.
-    if (!type_has(Py_TYPE(object), name_objects)) return false;
-    owned inner;
-    if (find_attribute(object, name_objects, inner) < 0) PyErr_Clear();
-    return keeps_thunk(inner.get(), depth + 1);
+// Asked each time: a library may be closed and its addresses be reused.
+bool is_in_loaded_library(abi::host_fn code) {
+#ifdef HOSTLAUNCH_HAS_FIND_OBJECT
+    dl_find_object found;  // takes no lock and reads no symbols
+    return _dl_find_object(reinterpret_cast<void*>(code), &found) == 0;
+#else
+    Dl_info info{};
+    return dladdr(reinterpret_cast<void*>(code), &info) != 0 && info.dli_fname != nullptr;
+#endif
 }
 
-// The code of a thunk was made for its prototype, whatever was declared on an object later: the
-// class of the function itself and of every function that it was cast from must be CUhostFn.
-bool check_thunk_prototypes(PyObject* function) {
-    if (!check_declaration(reinterpret_cast<PyObject*>(Py_TYPE(function)), name_class_restype,
-                           name_class_argtypes, thunk_text)) {
-        return false;
+// The code of a thunk was made for its prototype, whatever was declared on an object later, and for
+// the calling convention of the function pointers that it went through.
+bool check_thunk(const thunk_search& found) {
+    for (const owned& function : found.functions) {
+        if (!check_flags(function.get())) return false;
     }
-    owned kept;
-    if (find_attribute(function, name_objects, kept) < 0) return false;
-    if (!kept || !PyDict_Check(kept.get())) return true;
-    const owned values(PyDict_Values(kept.get()));
-    if (!values) return false;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i) {
-        PyObject* source = PyList_GET_ITEM(values.get(), i);
-        const int is_function = source == function ? 0 : is_ctypes_function(source);
-        if (is_function < 0) return false;
-        if (is_function > 0 && !check_flags(source)) return false;
-        if (is_function > 0 &&
-            !check_declaration(reinterpret_cast<PyObject*>(Py_TYPE(source)), name_class_restype,
-                               name_class_argtypes, thunk_text)) {
-            return false;
-        }
-    }
-    return true;
+    const thunk_prototype made_for = prototype_of(found.thunk.get());
+    const int right = made_for.restype == Py_None ? is_one_void_pointer(made_for.argtypes) : 0;
+    if (right != 0) return right > 0;
+    return wrong_prototype(thunk_text, made_for.restype, made_for.argtypes);
+}
+
+// What must live for the code to live, besides the function pointer itself.
+bool keep_code(PyObject* function, PyTypeObject* base, ctypes_function& out) {
+    thunk_search found;
+    if (!find_thunk(function, base, reinterpret_cast<void*>(out.code), found)) return false;
+    out.wraps_python = static_cast<bool>(found.thunk);
+    if (out.wraps_python && !check_thunk(found)) return false;
+    if (!is_window(function, base)) return true;
+    out.kept = out.wraps_python ? std::move(found.thunk) : all_kept(found);
+    return static_cast<bool>(out.kept);
 }
 
 }  // namespace
@@ -208,24 +190,23 @@ int is_ctypes_function(PyObject* object) {
     return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(base));
 }
 
-bool check_ctypes_function(PyObject* function, abi::host_fn* code, bool* wraps_python) {
+bool check_ctypes_function(PyObject* function, ctypes_function& out) {
     if (!check_flags(function)) return false;
-    if (!check_declaration(function, name_restype, name_argtypes, "declared with")) return false;
-    if (!read_address(function, code)) return false;
-    *wraps_python = keeps_thunk(function, 0);
-    return !*wraps_python || check_thunk_prototypes(function);
+    if (!check_declaration(function)) return false;
+    if (!read_address(function, &out.code)) return false;
+    // Nothing of ctypes keeps a library loaded, and no thunk lies in one.
+    out.in_library = is_in_loaded_library(out.code);
+    return out.in_library ||
+           keep_code(function, reinterpret_cast<PyTypeObject*>(function_pointer.last()), out);
 }
 
 bool init_ctypes_function() {
     name_restype = PyUnicode_InternFromString("restype");
     name_argtypes = PyUnicode_InternFromString("argtypes");
-    name_class_restype = PyUnicode_InternFromString("_restype_");
-    name_class_argtypes = PyUnicode_InternFromString("_argtypes_");
     name_flags = PyUnicode_InternFromString("_flags_");
-    name_objects = PyUnicode_InternFromString("_objects");
     function_pointer.init();
     void_pointer.init();
-    return PyErr_Occurred() == nullptr;
+    return init_thunks() && PyErr_Occurred() == nullptr;
 }
 
 }  // namespace hostlaunch::python

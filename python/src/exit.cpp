@@ -85,8 +85,8 @@ PyObject* at_exit(PyObject*, PyObject*) {
         dropped = core::drop_all();
         // Finalizers may push more; nothing new can start, so this ends.
         while (!core::to_release().empty() || core::has_deferred()) {
-            if (!on_main_thread() || core::process_ending()) break;
-            release_ended();
+            if (core::process_ending() || core::in_host_function()) break;
+            release_here();
         }
     }
     warn(dropped);

@@ -2,18 +2,10 @@
 // Decides what kind of host function was given, before anything reaches the driver.
 #include "function_argument.hpp"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 
 #include "core/user_data.hpp"
 #include "ctypes_function.hpp"
-
-#ifdef __GLIBC_PREREQ
-#if __GLIBC_PREREQ(2, 35)
-#define HOSTLAUNCH_HAS_FIND_OBJECT
-#endif
-#endif
 
 namespace hostlaunch::python {
 namespace {
@@ -213,17 +205,6 @@ bool check_user_data(PyObject* user_data, function_argument& out) {
     return false;
 }
 
-// Asked each time: a library may be closed and its addresses be reused.
-bool is_in_loaded_library(abi::host_fn code) {
-#ifdef HOSTLAUNCH_HAS_FIND_OBJECT
-    dl_find_object found;  // takes no lock and reads no symbols
-    return _dl_find_object(reinterpret_cast<void*>(code), &found) == 0;
-#else
-    Dl_info info{};
-    return dladdr(reinterpret_cast<void*>(code), &info) != 0 && info.dli_fname != nullptr;
-#endif
-}
-
 }  // namespace
 
 function_argument::~function_argument() {
@@ -239,12 +220,14 @@ bool check_function(PyObject* fn, PyObject* user_data, function_argument& out) {
     if (ctypes < 0) return false;
     if (ctypes == 0) return check_callable(fn, user_data);
 
-    bool wraps_python = false;
-    if (!check_ctypes_function(fn, &out.code, &wraps_python)) return false;
-    out.kind = wraps_python                     ? function_kind::thunk
-               : is_in_loaded_library(out.code) ? function_kind::compiled
-                                                : function_kind::unknown_code;
-    return check_user_data(user_data, out);
+    ctypes_function function;
+    if (!check_ctypes_function(fn, function)) return false;
+    out.code = function.code;
+    out.kind = function.wraps_python ? function_kind::thunk
+               : function.in_library ? function_kind::compiled
+                                     : function_kind::unknown_code;
+    if (function.kept) out.kept = owned(PyTuple_Pack(2, fn, function.kept.get()));
+    return PyErr_Occurred() == nullptr && check_user_data(user_data, out);
 }
 
 bool init_function_argument() {

@@ -14,12 +14,13 @@ enum class function_kind {
     unknown_code,  // a ctypes function pointer to code that nobody knows: as is, exit waits for it
 };
 
-// A checked pair of arguments. `copy` is owned until it is moved into a payload.
+// A checked pair of arguments. `copy` and `kept` are owned until they are moved into a payload.
 struct function_argument {
     function_kind kind = function_kind::callable;
     abi::host_fn code = nullptr;
     void* user_data = nullptr;
     void* copy = nullptr;
+    owned kept;  // stands for fn where more than fn must live, or null
 
     function_argument() = default;
     function_argument(const function_argument&) = delete;

@@ -7,6 +7,8 @@
 
 #include "attach.hpp"
 #include "core/outcomes.hpp"
+#include "cpython/main_thread.hpp"
+#include "cpython/module_guard.hpp"
 #include "driver/driver.hpp"
 #include "errors.hpp"
 #include "exit.hpp"
@@ -26,11 +28,12 @@ void require(bool done) {
     if (!done) throw nb::python_error();
 }
 
-// One interpreter owns the payloads and the thread states: contract X4.
-void require_main_interpreter() {
-    if (PyInterpreterState_Get() == PyInterpreterState_Main()) return;
-    PyErr_SetString(PyExc_ImportError, "hostlaunch does not support subinterpreters");
-    throw nb::python_error();
+// One interpreter owns the payloads, the thread states and nanobind's state: contract X4.
+int require_main_interpreter(PyObject*) {
+    if (in_main_interpreter()) return 0;
+    PyErr_SetString(PyExc_ImportError,
+                    "hostlaunch does not support subinterpreters: import it in the main one");
+    return -1;
 }
 
 // The classes, the release list and the exit handler belong to the first module object.
@@ -63,19 +66,19 @@ nb::tuple read_driver() {
 }  // namespace
 }  // namespace hostlaunch::python
 
-NB_MODULE(_native, m) {
+// Behind PyInit__native: nanobind must not hear of an import that is refused.
+NB_MODULE(_classes, m) {
     using namespace hostlaunch::python;
     // Objects may rightly outlive the interpreter: payloads of functions dropped at exit.
     nb::set_leak_warnings(false);
     m.doc() = "Native part of hostlaunch; use the package.";
-    require_main_interpreter();
     require_first_import();
     init_attach();
     require(init_names());
     require(init_errors());
     require(init_function_argument());
     require(init_stream_argument());
-    require(init_release());
+    init_release();
     bind_event(m);
     bind_stream(m);
     bind_buffer(m);
@@ -85,4 +88,14 @@ NB_MODULE(_native, m) {
     m.def("_stats", &read_stats);
     m.def("_driver", &read_driver);
     require(init_exit(m.ptr()));
+}
+
+extern "C" NB_EXPORT PyObject* PyInit__native() {
+    using namespace hostlaunch::python;
+    if (require_main_interpreter(nullptr) != 0) return nullptr;
+    static PyObject* definition = nullptr;
+    if (definition == nullptr) {
+        definition = check_first(PyInit__classes(), &require_main_interpreter);
+    }
+    return definition;
 }

@@ -137,7 +137,7 @@ extern "C" void hostlaunch_python_graph_code(void* token) {
 
 payload& fill_payload(core::record& r, PyObject* fn, function_argument& function) {
     auto* p = new (r.payload) payload;
-    p->fn = reference_for_others(fn);
+    p->fn = function.kept ? hand_over(function.kept.release()) : reference_for_others(fn);
     p->code = function.code;
     p->user_data = function.user_data;
     p->copy = std::exchange(function.copy, nullptr);

@@ -14,7 +14,7 @@
 namespace hostlaunch::python {
 
 struct payload {
-    PyObject* fn = nullptr;         // the callable or ctypes function pointer
+    PyObject* fn = nullptr;         // the callable, or what keeps compiled code alive
     PyObject* result = nullptr;     // what the callable returned, unless None
     PyObject* exception = nullptr;  // what it raised
     PyObject* context = nullptr;    // the context that it left variables in

@@ -12,16 +12,12 @@
 #include "core/outcomes.hpp"
 #include "core/pool.hpp"
 #include "core/process.hpp"
+#include "cpython/main_thread.hpp"
 #include "driver/driver.hpp"
 #include "payload.hpp"
 
 namespace hostlaunch::python {
 namespace {
-
-// Stored by init_release at import, which comes before all that asks, and by forget_release in the
-// child of a fork, on the one thread that is left. So the load in on_main_thread is relaxed: no
-// other data is reached through it.
-std::atomic<unsigned long> main_thread{0};
 
 // True from a request until its drain begins, and while the main thread waits in a call that drains
 // afterwards. Requesters push, then look; the drain clears, then takes (all sequentially
@@ -110,12 +106,13 @@ void in_driver(F&& f) {
 
 }  // namespace
 
-bool on_main_thread() noexcept {
-    return PyThread_get_thread_ident() == main_thread.load(std::memory_order_relaxed);
+void release_ended() noexcept {
+    if (nothing_to_release() || !on_main_thread()) return;
+    release_here();
 }
 
-void release_ended() noexcept {
-    if (nothing_to_release() || !on_main_thread() || core::in_host_function()) return;
+void release_here() noexcept {
+    if (core::in_host_function()) return;
     PyObject* exception = take_exception();
     // Finalizers that call CUDA must not harm a capture of this or another thread (contract G4).
     core::relaxed_capture mode(core::relaxed_capture::unentered{});
@@ -151,23 +148,12 @@ void ask_for_release() noexcept {
     if (!nothing_to_release()) core::request_release();
 }
 
-bool init_release() {
-    const owned threading(PyImport_ImportModule("threading"));
-    if (!threading) return false;
-    const owned main(PyObject_CallMethod(threading.get(), "main_thread", nullptr));
-    if (!main) return false;
-    const owned ident(PyObject_GetAttrString(main.get(), "ident"));
-    if (!ident) return false;
-    main_thread.store(PyLong_AsUnsignedLong(ident.get()));
-    if (PyErr_Occurred() != nullptr) return false;
+void init_release() {
     core::set_release_hook(&request_drain);
-    return true;
 }
 
 void forget_release() noexcept {
     scheduled.store(false);
-    // The thread that forked is the child's main thread.
-    main_thread.store(static_cast<unsigned long>(pthread_self()));
 }
 
 }  // namespace hostlaunch::python

@@ -6,12 +6,13 @@
 
 namespace hostlaunch::python {
 
-// True on the interpreter's main thread. Any thread, attached or not.
-bool on_main_thread() noexcept;
-
 // Releases what has ended. requires: attached. Does nothing off the main thread or with nothing to
 // release. Runs finalizers of users; saves and restores the current exception.
 void release_ended() noexcept;
+
+// The same on any thread, for exit: an embedding application may end the interpreter on another
+// thread than CPython's main one, and nobody comes after it.
+void release_here() noexcept;
 
 // For a wait of the main thread that is followed by release_ended: what ends meanwhile needs no
 // pending call, which could not run before. On other threads it does nothing. requires: attached.
@@ -29,9 +30,8 @@ class release_follows {
 // Asks for a release of what has ended, where one was promised and cannot follow.
 void ask_for_release() noexcept;
 
-// Reads the main thread's identity and sets the hooks. Called once at import; false with an
-// exception set if it failed.
-bool init_release();
+// Sets the hook. Called once at import.
+void init_release();
 
 // For the child of a fork.
 void forget_release() noexcept;

@@ -11,7 +11,7 @@ import embedded as embedded_driver
 import hostlaunch
 import probes
 import waiting
-from child import repeats, run_python
+from child import repeats
 from hostfns import CUhostFn
 from hostlaunch import host_launch
 
@@ -206,27 +206,3 @@ def test_memory_does_not_depend_on_the_number_of_launches(stream, hostfns, monke
     assert blocks_after - blocks < 1000
     # 16 bytes of each launch of one kind would be 640 KiB.
     assert kib_after - kib < (512 if embedded_driver.in_use() else 4096)
-
-
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="no separate subinterpreters before 3.12")
-def test_subinterpreters_refuse_the_import():
-    """contract: X4."""
-    result = run_python("""
-        import sys
-        try:
-            import _interpreters as interpreters
-        except ImportError:
-            import _xxsubinterpreters as interpreters
-        code = "try: import hostlaunch\\nexcept ImportError as e: print('refused', e, flush=True)"
-        interpreter = interpreters.create()
-        interpreters.run_string(interpreter, code)
-        interpreters.destroy(interpreter)
-        import hostlaunch
-        ran = []
-        with hostlaunch.Stream(0) as stream:
-            hostlaunch.host_launch(stream, lambda: ran.append(1))
-            stream.sync()
-        print(ran)
-    """)
-    assert result.lines[0].startswith("refused")
-    assert result.lines[1] == "[1]"
