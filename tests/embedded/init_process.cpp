@@ -67,7 +67,7 @@ TEST(initialisation, no_device_is_an_error_and_can_be_tried_again) {
 
 TEST(initialisation, a_nonsense_number_of_devices_is_one_and_a_line_on_stderr) {
     in_child_process([] {
-        for (const char* text : {"many", "-1", "", "1x", "1000000"}) {
+        for (const char* text : {"many", "-1", "1.5", "1x", "1000000"}) {
             setenv("HOSTLAUNCH_EMBEDDED_DEVICES", text, 1);
             in_child_process([] {
                 testing::internal::CaptureStderr();

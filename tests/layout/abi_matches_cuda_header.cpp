@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "driver/abi.hpp"
+#include "embedded/abi.hpp"
 
 namespace hostlaunch::abi {
 namespace {
@@ -94,7 +95,8 @@ static_assert(same_shape<get_proc_address_fn, PFN_cuGetProcAddress_v12000>::valu
 #undef HOSTLAUNCH_DRIVER_ENTRY
 
 // What the embedded driver exports.
-using stream_callback = void (*)(stream s, result status, void* user_data);
+using embedded::stream_callback;
+static_assert(sizeof(embedded::edge_data) == sizeof(CUgraphEdgeData));
 #define HOSTLAUNCH_EMBEDDED_ENTRY(symbol, base, version, traits, parameters, arguments) \
     static_assert(same_shape<result(*) parameters, PFN_##base##_v##version>::value,     \
                   "the signature of an exported " #base " is not that of CUDA version " #version);

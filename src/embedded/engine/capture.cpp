@@ -61,10 +61,12 @@ bool all_joined(const capture_state& c) {
             }
         }
     }
-    return std::all_of(c.members.begin(), c.members.end(), [&](const stream_state* s) {
-        return std::all_of(s->tips.begin(), s->tips.end(),
+    const auto joined = [&](const std::vector<node_state*>& tips) {
+        return std::all_of(tips.begin(), tips.end(),
                            [&](const node_state* tip) { return reached.contains(tip); });
-    });
+    };
+    return joined(c.left) && std::all_of(c.members.begin(), c.members.end(),
+                                         [&](const stream_state* s) { return joined(s->tips); });
 }
 
 void forget_capture(capture_state& c) {
@@ -241,7 +243,7 @@ result capture_status_of(const stream_state& s, capture_status& status) {
     return success;
 }
 
-void abandon_capture(stream_state& s, object_list& due) {
+void leave_capture(stream_state& s, object_list& due) {
     if (s.capture == nullptr) {
         return;
     }
@@ -252,10 +254,17 @@ void abandon_capture(stream_state& s, object_list& due) {
         destroy_graph(g, due);
         return;
     }
-    c.invalid = true;
+    c.left.insert(c.left.end(), s.tips.begin(), s.tips.end());
     std::erase(c.members, &s);
     s.capture = nullptr;
     s.tips.clear();
+}
+
+void abandon_capture(stream_state& s, object_list& due) {
+    if (s.capture != nullptr) {
+        s.capture->invalid = true;
+    }
+    leave_capture(s, due);
 }
 
 result refuse_unsafe() {

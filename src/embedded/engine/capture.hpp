@@ -27,7 +27,10 @@ result set_dependencies(stream_state& s, const std::vector<node_state*>& nodes, 
 // of its context captures, which leaves that capture alone.
 result capture_status_of(const stream_state& s, capture_status& status);
 
-// The stream goes away in the middle of a capture, or takes no part in one.
+// The stream is destroyed, perhaps in the middle of a capture. One that has been joined may go;
+// what it recorded has to be joined at the end all the same.
+void leave_capture(stream_state& s, object_list& due);
+// The stream's context goes away: what the stream takes part in becomes invalid.
 void abandon_capture(stream_state& s, object_list& due);
 
 // Each returns `success` if no capture forbids the call; else the captures in its way become

@@ -178,7 +178,7 @@ stream_state& create_stream(context_state& ctx, unsigned flags, int priority) {
 }
 
 void destroy_stream(stream_state& s, object_list& due) {
-    abandon_capture(s, due);
+    leave_capture(s, due);
     the_driver().handles.remove(handle_bits(s.handle));
     s.destroyed = true;
     retire_if_done(s);

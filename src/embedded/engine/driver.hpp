@@ -42,7 +42,7 @@ struct driver {
     std::vector<context_state*> contexts;
     std::map<std::uintptr_t, allocation> memory;  // by first address
     std::vector<capture_state*> captures;
-    std::uint64_t next_id = 1;  // of streams, contexts and captures
+    std::uint64_t next_id = 1;  // of streams, contexts, captures and user objects
 
     std::atomic<int> sticky{success};  // written under the mutex
     std::atomic<bool> exiting{false};  // from then on no host function is started

@@ -18,7 +18,9 @@ namespace hostlaunch::embedded {
 namespace {
 
 void collect_references(const graph_state& g, std::vector<held_references>& into) {
-    into.insert(into.end(), g.references.begin(), g.references.end());
+    for (const auto& [id, r] : g.references) {
+        into.push_back(r);
+    }
     for (const auto& node : g.nodes) {
         if (node->child != nullptr) {
             collect_references(*node->child, into);

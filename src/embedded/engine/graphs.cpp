@@ -48,7 +48,7 @@ void unregister_graph(graph_state& g) {
 }
 
 void claim_references(const graph_state& g) {
-    for (const held_references& r : g.references) {
+    for (const auto& [id, r] : g.references) {
         r.object->references += r.count;
     }
     for (const auto& node : g.nodes) {
@@ -59,7 +59,7 @@ void claim_references(const graph_state& g) {
 }
 
 void drop_all_references(const graph_state& g, object_list& due) {
-    for (const held_references& r : g.references) {
+    for (const auto& [id, r] : g.references) {
         drop_references(*r.object, r.count, due);
     }
     for (const auto& node : g.nodes) {
@@ -97,12 +97,6 @@ std::unique_ptr<node_state> copy_node(const node_state& from, graph_state& to) {
         made->dependencies.push_back(to.nodes[before->place].get());
     }
     return made;
-}
-
-std::vector<held_references>::iterator find_references(graph_state& g,
-                                                       const user_object_state& object) {
-    return std::find_if(g.references.begin(), g.references.end(),
-                        [&](const held_references& r) { return r.object == &object; });
 }
 
 }  // namespace
@@ -192,12 +186,7 @@ node_state* find_node(graph_node handle) {
 }
 
 void retain_references(graph_state& g, user_object_state& object, unsigned count, bool move) {
-    const auto found = find_references(g, object);
-    if (found != g.references.end()) {
-        found->count += count;
-    } else {
-        g.references.push_back({&object, count});
-    }
+    g.references.try_emplace(object.id, held_references{&object, 0}).first->second.count += count;
     if (move) {
         object.owned -= count;
     } else {
@@ -207,13 +196,13 @@ void retain_references(graph_state& g, user_object_state& object, unsigned count
 
 bool release_references(graph_state& g, const user_object_state& object, unsigned count,
                         object_list& due) {
-    const auto found = find_references(g, object);
-    if (found == g.references.end() || found->count < count) {
+    const auto found = g.references.find(object.id);
+    if (found == g.references.end() || found->second.count < count) {
         return false;
     }
-    user_object_state& released = *found->object;
-    found->count -= count;
-    if (found->count == 0) {
+    user_object_state& released = *found->second.object;
+    found->second.count -= count;
+    if (found->second.count == 0) {
         g.references.erase(found);
     }
     drop_references(released, count, due);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -46,11 +47,15 @@ struct held_references {
     std::uint64_t count;
 };
 
+// By the object's id, so in the order in which they were created. Finding one costs the same
+// however many there are, or nearly.
+using reference_map = std::map<std::uint64_t, held_references>;
+
 struct graph_state {
     graph handle = nullptr;
     bool is_child = false;                           // belongs to a node of another graph
     std::vector<std::unique_ptr<node_state>> nodes;  // in the order they were added
-    std::vector<held_references> references;         // but for those of child graphs
+    reference_map references;                        // but for those of child graphs
 };
 
 node_kind kind_of(const work& what);

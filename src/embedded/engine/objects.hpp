@@ -130,6 +130,7 @@ struct capture_state {
     graph_state* built = nullptr;
     std::vector<stream_state*> members;
     std::vector<node_state*> dropped;  // dependencies that the user took from a stream
+    std::vector<node_state*> left;     // what members that are gone recorded last
 };
 
 // One FIFO. The operation at the head stays there until it has completed.
@@ -162,8 +163,10 @@ struct stream_state {
     std::uint64_t legacy_waits_for = 0;  // the operation here that the legacy one waits for
 
     capture_state* capture = nullptr;
-    std::vector<node_state*> tips;       // what the next captured node depends on
-    std::vector<graph_node> tips_shown;  // the array that cuStreamGetCaptureInfo hands out
+    std::vector<node_state*> tips;  // what the next captured node depends on
+    // The arrays that cuStreamGetCaptureInfo hands out, valid until its next call.
+    std::vector<graph_node> tips_shown;
+    std::vector<edge_data> edges_shown;
 
     bool is_blocking() const { return !is_legacy && (flags & stream_non_blocking) == 0; }
     bool idle() const { return head == nullptr; }

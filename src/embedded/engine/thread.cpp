@@ -93,16 +93,19 @@ void set_inside_host_function(bool inside) {
 }
 
 bool start_thread(void* (*body)(void*), void* argument, std::size_t stack_bytes) {
-    sigset_t all;
+    sigset_t others;
     sigset_t before;
-    sigfillset(&all);
+    sigfillset(&others);
+    for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
+        sigdelset(&others, crash);  // the kernel ends a process that blocks them unheard
+    }
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     if (stack_bytes != 0) {
         pthread_attr_setstacksize(&attributes, stack_bytes);
     }
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
     pthread_t thread;
     const int failed = pthread_create(&thread, &attributes, body, argument);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

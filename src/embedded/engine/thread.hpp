@@ -35,8 +35,9 @@ std::uint64_t thread_id();
 bool inside_host_function();
 void set_inside_host_function(bool inside);
 
-// Starts a detached thread of the driver's with all signals blocked; 0 bytes: the default stack.
-// False if it cannot be started.
+// Starts a detached thread of the driver's; 0 bytes: the default stack. False if it cannot be
+// started. Signals are the program's own threads' to handle, so all are blocked here but those that
+// tell of a crash: a crash in a user's function is reported as on any thread.
 bool start_thread(void* (*body)(void*), void* argument, std::size_t stack_bytes);
 
 }  // namespace hostlaunch::embedded

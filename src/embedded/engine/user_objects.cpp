@@ -68,6 +68,7 @@ void* destroyer_thread(void*) {
 user_object_state* create_user_object(void* value, host_fn destroy, unsigned references) {
     driver& d = the_driver();
     auto made = std::make_unique<user_object_state>();
+    made->id = d.next_id++;
     made->value = value;
     made->destroy = destroy;
     made->references = references;

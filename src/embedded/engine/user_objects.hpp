@@ -16,6 +16,7 @@ namespace hostlaunch::embedded {
 
 struct user_object_state {
     user_object handle = nullptr;
+    std::uint64_t id = 0;  // never used again
     void* value = nullptr;
     host_fn destroy = nullptr;
     std::uint64_t references = 0;       // all of them: the callers', graphs' and executables'

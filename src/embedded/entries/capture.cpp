@@ -3,6 +3,7 @@
 #include "embedded/engine/capture.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "embedded/engine/contexts.hpp"
 #include "embedded/engine/graphs.hpp"
@@ -36,9 +37,12 @@ struct capture_info {
     std::size_t* count = nullptr;
 };
 
-// The array stays valid until the next call that shows the stream's dependencies.
+// The arrays stay valid until the next call that shows the stream's dependencies. None is null, not
+// even an empty one; no edge carries data, so theirs is all zero.
 void show_tips(stream_state& s, const capture_info& out) {
     s.tips_shown.clear();
+    s.tips_shown.reserve(s.tips.size() + 1);
+    s.edges_shown.assign(s.tips.size() + 1, edge_data{});
     for (const node_state* tip : s.tips) {
         s.tips_shown.push_back(tip->handle);
     }
@@ -46,7 +50,7 @@ void show_tips(stream_state& s, const capture_info& out) {
         *out.tips = s.tips_shown.data();
     }
     if (out.edges != nullptr) {
-        *out.edges = nullptr;  // no edge carries data
+        *out.edges = s.edges_shown.data();
     }
     if (out.count != nullptr) {
         *out.count = s.tips_shown.size();
@@ -95,10 +99,11 @@ result update_dependencies(stream handle, const graph_node* nodes, std::size_t c
 
 // No edge that can be made here carries data.
 bool is_plain(const void* edges, std::size_t count) {
-    constexpr std::size_t edge_bytes = 8;  // CUgraphEdgeData
-    const auto* bytes = static_cast<const unsigned char*>(edges);
-    return edges == nullptr ||
-           std::all_of(bytes, bytes + count * edge_bytes, [](unsigned char b) { return b == 0; });
+    const edge_data plain{};
+    const auto* given = static_cast<const edge_data*>(edges);
+    return given == nullptr || std::all_of(given, given + count, [&](const edge_data& e) {
+               return std::memcmp(&e, &plain, sizeof e) == 0;
+           });
 }
 
 }  // namespace

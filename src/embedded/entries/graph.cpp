@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points that make, copy, end and look at graphs.
 #include <algorithm>
-#include <cstring>
 
 #include "embedded/engine/contexts.hpp"
 #include "embedded/engine/execs.hpp"
@@ -12,8 +11,6 @@
 namespace hostlaunch::embedded {
 
 namespace {
-
-constexpr std::size_t edge_bytes = 8;  // CUgraphEdgeData; all zero, since no edge carries data
 
 // Hands out handles as the driver does: how many there are if there is no array, else as many as
 // fit, and null for the rest.
@@ -67,7 +64,7 @@ result get_edges(graph g, graph_node* from, graph_node* to, void* edges, std::si
             }
         }
         if (edges != nullptr && from != nullptr) {
-            std::memset(edges, 0, *count * edge_bytes);
+            std::fill_n(static_cast<edge_data*>(edges), *count, edge_data{});  // none carries data
         }
         std::size_t same = *count;
         show(begins, from, &same);
@@ -87,7 +84,7 @@ result get_dependencies(graph_node node, graph_node* nodes, void* edges, std::si
         all.push_back(before->handle);
     }
     if (edges != nullptr && nodes != nullptr) {
-        std::memset(edges, 0, *count * edge_bytes);
+        std::fill_n(static_cast<edge_data*>(edges), *count, edge_data{});  // none carries data
     }
     return show(all, nodes, count);
 }
