@@ -5,19 +5,19 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "attach.hpp"
+#include "arguments/errors.hpp"
+#include "arguments/function_argument.hpp"
+#include "arguments/stream_argument.hpp"
+#include "classes/holder.hpp"
 #include "core/outcomes.hpp"
+#include "cpython/attach.hpp"
 #include "cpython/main_thread.hpp"
 #include "cpython/module_guard.hpp"
+#include "cpython/python.hpp"
 #include "driver/driver.hpp"
-#include "errors.hpp"
-#include "exit.hpp"
-#include "function_argument.hpp"
-#include "holder.hpp"
-#include "host_launch.hpp"
-#include "python.hpp"
-#include "release.hpp"
-#include "stream_argument.hpp"
+#include "tasks/exit.hpp"
+#include "tasks/host_launch.hpp"
+#include "tasks/release.hpp"
 
 namespace nb = nanobind;
 

@@ -31,6 +31,8 @@ EXCEPTIONS = {
     ("tests/conformance/extra_entries.def", "width"): "one entry point on each line",
 }
 
+LIBRARY = ("core/", "driver/", "hostlaunch/")
+
 # What the files of a folder may include in quotes, as prefixes. Longest folder first.
 LAYERS = {
     "include/hostlaunch": ("hostlaunch/",),
@@ -46,14 +48,18 @@ LAYERS = {
     "src/driver": ("driver/", "hostlaunch/error.hpp"),
     "src/core": ("core/", "driver/", "hostlaunch/"),
     "src/surface": ("surface/", "core/", "driver/", "hostlaunch/"),
-    "python/src": ("core/", "driver/", "hostlaunch/"),  # and what lies beside it
+    "python/src/cpython": ("cpython/", "core/gate.hpp"),
+    "python/src/arguments": ("arguments/", "classes/classes.hpp", "cpython/", *LIBRARY),
+    "python/src/tasks": ("tasks/", "arguments/", "cpython/", *LIBRARY),
+    "python/src/classes": ("classes/", "tasks/", "arguments/", "cpython/", *LIBRARY),
+    "python/src": ("classes/", "tasks/", "arguments/", "cpython/", *LIBRARY),
 }
 
 # What they may include in angle brackets, where that is limited: in public headers the standard
 # library, elsewhere nothing of Python or CUDA.
 ANGLED = dict.fromkeys(LAYERS, r"(?!Python|nanobind|cuda).*") | {
     "include/hostlaunch": r"[a-z_]+",
-    "python/src": r"(?!cuda).*",
+    **{folder: r"(?!cuda).*" for folder in LAYERS if folder.startswith("python/src")},
 }
 
 
@@ -166,9 +172,7 @@ def check_functions(path: PurePosixPath, text: str) -> Iterator[tuple[int, str, 
             yield line, "function", f"{length} lines, at most {FUNCTION_LINES}: {head[:50]}"
 
 
-def check_layers(
-    root: Path, path: PurePosixPath, lines: list[str]
-) -> Iterator[tuple[int, str, str]]:
+def check_layers(path: PurePosixPath, lines: list[str]) -> Iterator[tuple[int, str, str]]:
     folder = next((f for f in LAYERS if path.is_relative_to(f)), None)
     if folder is None or path.suffix not in CXX:
         return
@@ -178,9 +182,7 @@ def check_layers(
             continue
         quoted, name = include[1] == '"', include[2]
         if quoted and not name.startswith(LAYERS[folder]):
-            beside = folder == "python/src" and (root / folder / name).is_file()
-            if not beside:
-                yield number, "layer", f"{folder} must not include {name}"
+            yield number, "layer", f"{folder} must not include {name}"
         allowed = ANGLED.get(folder, r".*")
         if not quoted and not re.fullmatch(allowed, name):
             yield number, "layer", f"{folder} must not include <{name}>"
@@ -210,7 +212,7 @@ def check(root: Path) -> list[Violation]:
             *check_head(lines),
             *check_sizes(path, lines),
             *check_functions(path, text),
-            *check_layers(root, path, lines),
+            *check_layers(path, lines),
             *check_settings(path, lines),
         ):
             if (path.as_posix(), rule) not in EXCEPTIONS:

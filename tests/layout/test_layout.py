@@ -77,7 +77,11 @@ def function_of(lines):
         ("src/core/a.cpp", HEAD + "#  include <Python.h>\n", "layer"),
         ("src/surface/a.cpp", HEAD + '#include "embedded/control.hpp"\n', "layer"),
         ("python/src/a.cpp", HEAD + '#include "surface/border.hpp"\n', "layer"),
-        ("python/src/a.cpp", HEAD + '#include "gone.hpp"\n', "layer"),
+        ("python/src/a.cpp", HEAD + '#include "beside.hpp"\n', "layer"),
+        ("python/src/cpython/a.cpp", HEAD + '#include "arguments/errors.hpp"\n', "layer"),
+        ("python/src/cpython/a.cpp", HEAD + '#include "core/process.hpp"\n', "layer"),
+        ("python/src/arguments/a.cpp", HEAD + '#include "tasks/payload.hpp"\n', "layer"),
+        ("python/src/tasks/a.cpp", HEAD + '#include "classes/holder.hpp"\n', "layer"),
     ],
 )
 def test_a_source_that_breaks_a_rule_is_noticed(tmp_path, path, text, rule):
@@ -98,7 +102,7 @@ def test_a_source_that_breaks_a_rule_is_noticed(tmp_path, path, text, rule):
         ("include/hostlaunch/a.hpp", HEAD + '#include <memory>\n#include "hostlaunch/b.hpp"\n'),
         ("src/embedded/controls/a.cpp", HEAD + '#include "embedded/engine/driver.hpp"\n'),
         ("src/embedded/entries/a.cpp", HEAD + '#include "embedded/controls/knobs.hpp"\n'),
-        ("python/src/a.hpp", HEAD + '#include "a.hpp"\n#include "core/b.hpp"\n'),
+        ("python/src/a.cpp", HEAD + '#include "tasks/a.hpp"\n#include "core/b.hpp"\n'),
         ("src/a.txt", "x" * 200),
     ],
 )

@@ -49,7 +49,8 @@ def test_a_program_that_is_patched_releases(library):
         "gevent": "import gevent.monkey; gevent.monkey.patch_all()",
         "eventlet": "import eventlet; eventlet.monkey_patch()",
     }[library]
-    result = run_python(f"""
+    result = run_python(
+        f"""
 import _thread
 main = _thread.get_ident()
 {patch}
@@ -63,7 +64,9 @@ worker = threading.Thread(target=launch, args=(hostlaunch, deaths))
 worker.start()
 worker.join()
 print(wait_for(deaths, 2000), hostlaunch.stats().awaiting_release)
-""")
+""",
+        options=("-W", "ignore"),
+    )
     assert result.lines == ["1000", "2000 0"]
 
 

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "python.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exception classes live in hostlaunch/_errors.py; here they are raised.
-#include "errors.hpp"
+#include "arguments/errors.hpp"
 
 #include <atomic>
 #include <optional>

@@ -10,7 +10,7 @@
 // a fork no callback ever runs; what it inherits costs one pause at most.
 #pragma once
 
-#include "python.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 

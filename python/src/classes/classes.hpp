@@ -6,7 +6,7 @@
 
 #include "core/graph_builder.hpp"
 #include "core/objects.hpp"
-#include "python.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 

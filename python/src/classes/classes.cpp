@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stream and Event as Python classes over the core's objects.
-#include "classes.hpp"
+#include "classes/classes.hpp"
 
-#include "class_docs.hpp"
-#include "holder.hpp"
-#include "release.hpp"
+#include "classes/class_docs.hpp"
+#include "classes/holder.hpp"
+#include "tasks/release.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

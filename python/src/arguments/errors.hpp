@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/status.hpp"
-#include "python.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 

@@ -2,7 +2,7 @@
 // The Python function host_launch, written against the C API.
 #pragma once
 
-#include "python.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // host_launch(stream, fn, *, user_data=None): checks, a filled record, the driver without the GIL.
-#include "host_launch.hpp"
+#include "tasks/host_launch.hpp"
 
 #include <new>
 
+#include "arguments/errors.hpp"
+#include "arguments/function_argument.hpp"
+#include "arguments/stream_argument.hpp"
 #include "core/launch.hpp"
 #include "core/pool.hpp"
 #include "core/process.hpp"
-#include "errors.hpp"
-#include "function_argument.hpp"
-#include "payload.hpp"
-#include "release.hpp"
-#include "stream_argument.hpp"
+#include "tasks/payload.hpp"
+#include "tasks/release.hpp"
 
 namespace hostlaunch::python {
 namespace {

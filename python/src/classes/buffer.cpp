@@ -3,8 +3,8 @@
 //
 // Each exported view is a use of the memory: after close() it lives until the last view is
 // released.
-#include "class_docs.hpp"
-#include "holder.hpp"
+#include "classes/class_docs.hpp"
+#include "classes/holder.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

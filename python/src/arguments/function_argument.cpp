@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides what kind of host function was given, before anything reaches the driver.
-#include "function_argument.hpp"
+#include "arguments/function_argument.hpp"
 
 #include <cstdlib>
 
+#include "arguments/ctypes_function.hpp"
 #include "core/user_data.hpp"
-#include "ctypes_function.hpp"
 
 namespace hostlaunch::python {
 namespace {

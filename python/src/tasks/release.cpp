@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // One coalesced pending call drains the list of ended records on the main thread.
-#include "release.hpp"
+#include "tasks/release.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 
-#include "attach.hpp"
 #include "core/context.hpp"
 #include "core/handle.hpp"
 #include "core/outcomes.hpp"
 #include "core/pool.hpp"
 #include "core/process.hpp"
+#include "cpython/attach.hpp"
 #include "cpython/main_thread.hpp"
 #include "driver/driver.hpp"
-#include "payload.hpp"
+#include "tasks/payload.hpp"
 
 namespace hostlaunch::python {
 namespace {

@@ -2,8 +2,8 @@
 // Recognising ctypes function pointers declared as CUhostFn, and the Python thunks among them.
 #pragma once
 
+#include "cpython/python.hpp"
 #include "driver/abi.hpp"
-#include "python.hpp"
 
 namespace hostlaunch::python {
 

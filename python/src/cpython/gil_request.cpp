@@ -5,7 +5,7 @@
 // pending call clears `requested` before it looks at `waiting` (all sequentially consistent). So
 // either the call sees the thread, or the thread sees that a call of its own is needed. While
 // CPython's queue is full, nobody is asked, and threads wait for the switch interval.
-#include "gil_request.hpp"
+#include "cpython/gil_request.hpp"
 
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_GIL_DISABLED)
 

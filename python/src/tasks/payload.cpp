@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trampolines: from the driver's call to Python running, and to the release list.
-#include "payload.hpp"
+#include "tasks/payload.hpp"
 
 #include <cxxabi.h>
 
 #include <cstdlib>
 #include <utility>
 
-#include "attach.hpp"
 #include "core/graph_function.hpp"
 #include "core/outcomes.hpp"
 #include "core/pool.hpp"
 #include "core/process.hpp"
+#include "cpython/attach.hpp"
 
 namespace hostlaunch::python {
 namespace {

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "core/gate.hpp"
-#include "python.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 

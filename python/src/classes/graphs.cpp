@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // GraphBuilder, Graph and GraphNode as Python classes over the core's objects.
-#include "class_docs.hpp"
-#include "classes.hpp"
+#include "classes/class_docs.hpp"
+#include "classes/classes.hpp"
+#include "classes/graph_docs.hpp"
+#include "classes/holder.hpp"
 #include "core/graph.hpp"
 #include "core/pool.hpp"
 #include "core/process.hpp"
-#include "graph_docs.hpp"
-#include "holder.hpp"
-#include "payload.hpp"
-#include "release.hpp"
+#include "tasks/payload.hpp"
+#include "tasks/release.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -2,7 +2,7 @@
 // What happens when the interpreter exits, and in the child of a fork.
 #pragma once
 
-#include "python.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 

@@ -2,7 +2,7 @@
 // Release on the main thread: by a pending call, by API entries, at exit.
 #pragma once
 
-#include "python.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recognises our streams, graph builders and objects with __cuda_stream__, in that order of rules.
-#include "stream_argument.hpp"
+#include "arguments/stream_argument.hpp"
 
 #include <climits>
 
-#include "classes.hpp"
-#include "errors.hpp"
+#include "arguments/errors.hpp"
+#include "classes/classes.hpp"
 
 namespace hostlaunch::python {
 namespace {

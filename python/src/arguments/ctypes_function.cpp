@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ctypes lets one see of a function pointer: attributes, flags, the buffer with its address.
-#include "ctypes_function.hpp"
+#include "arguments/ctypes_function.hpp"
 
 #include <dlfcn.h>
 

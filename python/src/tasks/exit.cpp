@@ -5,18 +5,18 @@
 // Runs as an atexit callback: non-daemon threads have ended, the interpreter is whole, and
 // callbacks registered after our import have run. Those registered before it run later: launches
 // raise then, sync and close still work.
-#include "exit.hpp"
+#include "tasks/exit.hpp"
 
 #include <chrono>
 #include <thread>
 
-#include "attach.hpp"
 #include "core/as_is.hpp"
 #include "core/handle.hpp"
 #include "core/housekeeper.hpp"
 #include "core/outcomes.hpp"
 #include "core/process.hpp"
-#include "release.hpp"
+#include "cpython/attach.hpp"
+#include "tasks/release.hpp"
 
 namespace hostlaunch::python {
 namespace {

@@ -12,11 +12,11 @@
 #include <memory>
 #include <utility>
 
+#include "arguments/errors.hpp"
+#include "arguments/stream_argument.hpp"
 #include "core/as_is.hpp"
 #include "core/objects.hpp"
-#include "errors.hpp"
-#include "python.hpp"
-#include "stream_argument.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kept thread states, their empty contexts, and their end at thread exit.
-#include "attach.hpp"
+#include "cpython/attach.hpp"
 
 #include <cxxabi.h>
 #include <pthread.h>
 
-#include "gil_request.hpp"
+#include "cpython/gil_request.hpp"
 
 namespace hostlaunch::python {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <new>
 
+#include "arguments/function_argument.hpp"
 #include "core/record.hpp"
-#include "function_argument.hpp"
-#include "python.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 
