@@ -4,7 +4,6 @@
 import re
 
 import matplotlib
-import report
 import rows
 import ways
 
@@ -88,12 +87,12 @@ def draw_costs(programs):
     """Cost per callback by library: drain from Python, enqueue from Python and C++."""
     ours = (ways.OWN, "hostlaunch, foreign stream")
     drained = measured(
-        report.figures(programs, rows.PYTHON, "drain,"), (ways.BARE, ways.OWN, *ways.PEERS)
+        rows.figures(programs, rows.PYTHON, "drain,"), (ways.BARE, ways.OWN, *ways.PEERS)
     )
     python = measured(
-        report.figures(programs, rows.PYTHON, "enqueue,"), (*ours, *ways.LAUNCHING_PEERS)
+        rows.figures(programs, rows.PYTHON, "enqueue,"), (*ours, *ways.LAUNCHING_PEERS)
     )
-    cpp = measured(report.figures(programs, rows.CPP, "enqueue"), CPP_NAMES)
+    cpp = measured(rows.figures(programs, rows.CPP, "enqueue"), CPP_NAMES)
     sides = [
         (bars, drained, "ns a callback", "Python callback: time on the driver's thread"),
         (added_bars, python, "ns a call", "Launching it from Python: added to the bare call"),
@@ -128,7 +127,7 @@ def thickness(name):
 
 def draw_growth(programs):
     """Drain per callback as more and more is pending."""
-    found = report.figures(programs, rows.PYTHON, "drain with")
+    found = rows.figures(programs, rows.PYTHON, "drain with")
     curves = {}
     for figure in found:
         if figure["samples"] and figure["name"] != ways.ALONE:
@@ -158,7 +157,7 @@ def draw_growth(programs):
 
 def draw_latency(programs):
     """Distribution of the round trip from Python."""
-    found = report.figures(programs, rows.PYTHON, "round trip, all")
+    found = rows.figures(programs, rows.PYTHON, "round trip, all")
     names = (ways.BARE, "C function through ctypes", ways.OWN, *ways.PEERS)
     shown = [f for f in measured(found, names) if f.get("quantiles")]
     if not shown:
@@ -192,7 +191,7 @@ DRAWINGS = (
 
 def draw(section, programs, folder):
     """Draw all plots of one driver's runs: their titles and paths from the page."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     made = []
     for name, title, make in DRAWINGS:
         drawing = make(programs)

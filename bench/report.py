@@ -4,7 +4,8 @@
 
 The files are what hostlaunch_bench and python_launch wrote. What stands between the markers of a
 driver is replaced, the rest is written by people. Runs of the embedded driver and of a GPU never
-share a table or a plot.
+share a table or a plot. Plots of a GPU belong to the page; those of the embedded driver are drawn
+elsewhere, to be looked at and thrown away.
 """
 
 import argparse
@@ -120,7 +121,7 @@ def full_tables(programs):
     parts = []
     for program, tables in TABLES.items():
         for group, title in tables:
-            found = [f for f in figures(programs, program, group) if worth_a_line(f)]
+            found = [f for f in rows.figures(programs, program, group) if worth_a_line(f)]
             if found:
                 head = [f"{title}, {found[0]['unit']}", "median", "compared with the baseline"]
                 baselines = {figure.get("baseline") for figure in found}
@@ -130,19 +131,6 @@ def full_tables(programs):
                         line[0] = f"{figure['group'].split(' of ')[-1]}: {line[0]}"
                 parts.append(table(head, lines))
     return "\n".join(parts)
-
-
-def figures(programs, program, group):
-    """Find the figures of all groups that begin so."""
-    if program not in programs:
-        return []
-    # A comma ends the name where another group begins with the same word.
-    exact = group.rstrip(",") if group.endswith(",") else None
-    return [
-        figure
-        for figure in programs[program]["figures"]
-        if (figure["group"] == exact if exact else figure["group"].startswith(group))
-    ]
 
 
 def added_lines(found, names):
@@ -207,7 +195,7 @@ def breakdown(programs):
     )
     parts = []
     for group, title, compared, make, names in chains:
-        lines = list(make(figures(programs, rows.PYTHON, group), names))
+        lines = list(make(rows.figures(programs, rows.PYTHON, group), names))
         if len(lines) > 1:
             parts.append(table([title, "median", compared], lines))
     return "\n".join(parts)
@@ -227,7 +215,8 @@ SIDE_BY_SIDE = (
 def side_by_side(programs):
     """Tabulate each library with all that was measured of it; or why it was not."""
     columns = [
-        {f["name"]: f for f in figures(programs, rows.PYTHON, group)} for group, _ in SIDE_BY_SIDE
+        {f["name"]: f for f in rows.figures(programs, rows.PYTHON, group)}
+        for group, _ in SIDE_BY_SIDE
     ]
     lines = []
     for name in (ways.BARE, ways.OWN, *ways.PEERS):
@@ -242,7 +231,7 @@ def side_by_side(programs):
 
 def pending_table(programs):
     """Tabulate drain and memory as more and more is pending."""
-    found = figures(programs, rows.PYTHON, "drain with")
+    found = rows.figures(programs, rows.PYTHON, "drain with")
     groups = list(dict.fromkeys(f["group"] for f in found))
     if not groups:
         return ""
@@ -284,8 +273,14 @@ def main():
     """Rewrite the page and the plots of the drivers that the files are from."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", type=pathlib.Path)
-    default = pathlib.Path(__file__).parent.parent / "docs" / "benchmarks.md"
-    parser.add_argument("--page", type=pathlib.Path, default=default)
+    root = pathlib.Path(__file__).parent.parent
+    parser.add_argument("--page", type=pathlib.Path, default=root / "docs" / "benchmarks.md")
+    parser.add_argument(
+        "--unkept",
+        type=pathlib.Path,
+        default=root / "build" / "bench" / "plots",
+        help="where plots of the embedded driver go",
+    )
     parser.add_argument("--no-plots", action="store_true", help="for want of matplotlib")
     settings = parser.parse_args()
     missing = [str(path) for path in settings.files if not path.is_file()]
@@ -297,7 +292,10 @@ def main():
         if not settings.no_plots:
             import plots
 
-            drawn = plots.draw(SECTIONS[driver], programs, settings.page.parent / "plots")
+            kept = driver == "cuda"
+            folder = settings.page.parent / "plots" if kept else settings.unkept
+            titles = plots.draw(SECTIONS[driver], programs, folder)
+            drawn = titles if kept else []
         text = replace(text, SECTIONS[driver], section(driver, programs, drawn))
     settings.page.write_text(text, encoding="utf-8")
     return 0

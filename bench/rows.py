@@ -180,6 +180,19 @@ def find(run, group, name):
     return None
 
 
+def figures(programs, program, group):
+    """Find the figures of all groups that begin so."""
+    if program not in programs:
+        return []
+    # A comma ends the name where another group begins with the same word.
+    exact = group.rstrip(",") if group.endswith(",") else None
+    return [
+        figure
+        for figure in programs[program]["figures"]
+        if (figure["group"] == exact if exact else figure["group"].startswith(group))
+    ]
+
+
 def measured(figure):
     """Tell whether there are values."""
     return figure is not None and bool(figure["samples"])

@@ -11,7 +11,7 @@ export HOSTLAUNCH_DRIVER=embedded PYTHONDONTWRITEBYTECODE=1
 commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 
 step "building the C++ benchmarks"
-scripts/build_benchmarks.sh "$build"
+scripts/build.sh benchmarks "$build"
 bounded 'C++ benchmarks' 90 "$build/bench/hostlaunch_bench" --quick --commit "$commit" \
     --json "$build/cpp-embedded.json"
 bounded 'Python benchmarks' 120 "$venv/bin/python" bench/python_launch.py --quick \

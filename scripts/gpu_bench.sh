@@ -23,7 +23,7 @@ rm -f "$out/cpp.json" "$out/python.json"
 program=${1:-build/gpu-bench}
 if [ -z "${1:-}" ]; then
     step "building the C++ benchmarks"
-    scripts/build_benchmarks.sh "$program" -DHOSTLAUNCH_CCCL="${CCCL:-}" || program=
+    scripts/build.sh benchmarks "$program" -DHOSTLAUNCH_CCCL="${CCCL:-}" || program=
 fi
 [ ! -d "$program" ] || program=$program/bench/hostlaunch_bench
 if [ -x "$program" ]; then
@@ -37,7 +37,7 @@ fi
 
 if ! "$python" -c 'import hostlaunch' 2>/dev/null; then
     step "building the extension for $("$python" --version)"
-    scripts/build_extension.sh build/gpu || failed=1
+    scripts/build.sh extension build/gpu || failed=1
 fi
 step "measuring from Python"
 bounded 'Python benchmarks' 200 "$python" bench/python_launch.py --commit "$commit" \

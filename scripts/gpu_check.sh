@@ -19,7 +19,7 @@ export HOSTLAUNCH_DRIVER=cuda PYTHONPATH=$prefix PYTHONDONTWRITEBYTECODE=1
 
 mkdir -p build
 step "building the extension for $("$python" --version)"
-scripts/build_extension.sh "$build" || exit 1
+scripts/build.sh extension "$build" || exit 1
 bounded 'driver' 60 "$python" -c \
     'import hostlaunch; d = hostlaunch.driver(); print(d); assert d.name == "cuda", d'
 bounded 'python tests' 420 "$python" -m pytest -q -p no:cacheprovider --timeout 60 \

@@ -7,6 +7,6 @@ set -euo pipefail
 
 build=build/bench
 step "building the C++ benchmarks"
-scripts/build_benchmarks.sh "$build"
+scripts/build.sh benchmarks "$build"
 step "counting instructions"
 "$venv/bin/python" scripts/instruction_check.py "$build" "$@"

@@ -14,7 +14,7 @@ begin_beside python_tests
 
 for preset in asan tsan; do
     step "building the C++ tests (preset $preset)"
-    scripts/cmake_build.sh "$preset"
+    scripts/build.sh tests "$preset"
     step "running the C++ tests (preset $preset)"
     # The thread sanitizer of older compilers cannot map its memory where addresses are spread
     # widely; a fixed layout (-R) is what works on every kernel.

@@ -21,7 +21,7 @@ python=${PYTHON:-$venv/bin/python}
 build=$root/build/$sanitizer-python
 reports=$build/reports
 step "building the extension for the $sanitizer sanitizer"
-PYTHON=$python scripts/build_extension.sh "$build" -DHOSTLAUNCH_SANITIZE="$sanitizer"
+PYTHON=$python scripts/build.sh extension "$build" -DHOSTLAUNCH_SANITIZE="$sanitizer"
 rm -rf "$reports"
 mkdir -p "$reports"
 

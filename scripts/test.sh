@@ -13,7 +13,7 @@ mkdir -p "$results"
 rm -f "$results"/*.xml
 
 step "building the C++ tests (preset $preset), meanwhile"
-begin_beside scripts/cmake_build.sh "$preset"
+begin_beside scripts/build.sh tests "$preset"
 
 step "running the Python tests"
 pytest_status=0

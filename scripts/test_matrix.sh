@@ -84,13 +84,13 @@ install_compiled() {
 build_for() {
     local name=$1 interpreter=$2 folder=$work/$1 key
     key="$("$interpreter" -VV) $interpreter $(hash_of CMakeLists.txt cmake include python \
-        requirements src scripts/build_extension.sh scripts/test_matrix.sh)"
+        requirements src scripts/build.sh scripts/test_matrix.sh)"
     [ -d "$folder/site" ] && stamp_is "matrix-$name" "$key" && return
     step "building the extension for Python $name"
     rm -rf "$folder/packages" "$folder/site"
     mkdir -p "$folder"
     install_compiled "$name" "$folder/packages"
-    PYTHON=$interpreter PYTHONPATH=$work/packages scripts/build_extension.sh "$work/tree" --fresh \
+    PYTHON=$interpreter PYTHONPATH=$work/packages scripts/build.sh extension "$work/tree" --fresh \
         -DCMAKE_CXX_FLAGS_RELEASE=-O1 && mv "$work/tree/site" "$folder/site" &&
         stamp "matrix-$name" "$key"
 }

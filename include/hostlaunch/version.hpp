@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version of the headers; the library was built from the same sources.
+// The version: of the headers, of the library that was built from the same sources, of the package.
+// Written here alone; CMake and the Python package read it from this file.
 #pragma once
 
 #define HOSTLAUNCH_VERSION_MAJOR 0

@@ -99,3 +99,11 @@ def test_a_link_that_leads_nowhere_is_noticed():
         "testing.md#gone",
         "#gone",
     ]
+
+
+def test_each_script_that_is_named_anywhere_is_there():
+    places = [*PAGES, ROOT / "Makefile", ROOT / ".ci/run", *(ROOT / "scripts").iterdir()]
+    texts = [place.read_text() for place in places if place.is_file()]
+    named = {name for text in texts for name in re.findall(r"\bscripts/\w+\.(?:sh|py)\b", text)}
+    assert "scripts/build.sh" in named
+    assert sorted(name for name in named if not (ROOT / name).is_file()) == []
