@@ -31,6 +31,7 @@ EXCEPTIONS = {
     ("tests/conformance/extra_entries.def", "width"): "one entry point on each line",
 }
 
+EXTENSION = "python/src"
 LIBRARY = ("core/", "driver/", "hostlaunch/")
 
 # What the files of a folder may include in quotes, as prefixes. Longest folder first.
@@ -49,7 +50,7 @@ LAYERS = {
     "src/core": ("core/", "driver/", "hostlaunch/"),
     "src/surface": ("surface/", "core/", "driver/", "hostlaunch/"),
     "python/src/cpython": ("cpython/", "core/gate.hpp"),
-    "python/src/arguments": ("arguments/", "classes/classes.hpp", "cpython/", *LIBRARY),
+    "python/src/arguments": ("arguments/", "cpython/", *LIBRARY),
     "python/src/tasks": ("tasks/", "arguments/", "cpython/", *LIBRARY),
     "python/src/classes": ("classes/", "tasks/", "arguments/", "cpython/", *LIBRARY),
     "python/src": ("classes/", "tasks/", "arguments/", "cpython/", *LIBRARY),
@@ -198,6 +199,25 @@ def check_settings(path: PurePosixPath, lines: list[str]) -> Iterator[tuple[int,
             yield number, "settings", f"{found[0]} outside of {SETTINGS}"
 
 
+def check_private(path: PurePosixPath, lines: list[str]) -> Iterator[tuple[int, str, str]]:
+    """What CPython keeps to itself, or has changed between versions, is used in one room."""
+    if not path.is_relative_to(EXTENSION) or path.is_relative_to(f"{EXTENSION}/cpython"):
+        return
+    for number, line in enumerate(lines, 1):
+        private = re.search(r"\b_Py\w+|\bPy_GIL_DISABLED\b|\bPY_VERSION_HEX\b", line)
+        if private is not None:
+            yield number, "private", f"{private[0]} belongs into {EXTENSION}/cpython"
+
+
+def check_source(root: Path, path: PurePosixPath, text: str) -> Iterator[tuple[int, str, str]]:
+    """A header of the extension has its own source, or says that it has none."""
+    if path.suffix != ".hpp" or not path.is_relative_to(EXTENSION):
+        return
+    head = " ".join(text.partition("#pragma once")[0].replace("\n// ", " ").split())
+    if not (root / path.with_suffix(".cpp")).is_file() and "header alone" not in head:
+        yield 1, "source", "no source of the same name, and no word why"
+
+
 def check(root: Path) -> list[Violation]:
     """Return all violations below a folder, but for the named exceptions."""
     found = []
@@ -213,6 +233,8 @@ def check(root: Path) -> list[Violation]:
             *check_sizes(path, lines),
             *check_functions(path, text),
             *check_layers(path, lines),
+            *check_private(path, lines),
+            *check_source(root, path, text),
             *check_settings(path, lines),
         ):
             if (path.as_posix(), rule) not in EXCEPTIONS:

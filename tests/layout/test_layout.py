@@ -80,8 +80,13 @@ def function_of(lines):
         ("python/src/a.cpp", HEAD + '#include "beside.hpp"\n', "layer"),
         ("python/src/cpython/a.cpp", HEAD + '#include "arguments/errors.hpp"\n', "layer"),
         ("python/src/cpython/a.cpp", HEAD + '#include "core/process.hpp"\n', "layer"),
+        ("python/src/arguments/a.cpp", HEAD + '#include "classes/holder.hpp"\n', "layer"),
         ("python/src/arguments/a.cpp", HEAD + '#include "tasks/payload.hpp"\n', "layer"),
         ("python/src/tasks/a.cpp", HEAD + '#include "classes/holder.hpp"\n', "layer"),
+        ("python/src/tasks/a.cpp", HEAD + "auto a = _PyType_Lookup;\n", "private"),
+        ("python/src/classes/a.cpp", HEAD + "#ifdef Py_GIL_DISABLED\n", "private"),
+        ("python/src/a.cpp", HEAD + "#if PY_VERSION_HEX >= 1\n", "private"),
+        ("python/src/tasks/a.hpp", HEAD, "source"),
     ],
 )
 def test_a_source_that_breaks_a_rule_is_noticed(tmp_path, path, text, rule):
@@ -102,6 +107,8 @@ def test_a_source_that_breaks_a_rule_is_noticed(tmp_path, path, text, rule):
         ("include/hostlaunch/a.hpp", HEAD + '#include <memory>\n#include "hostlaunch/b.hpp"\n'),
         ("src/embedded/controls/a.cpp", HEAD + '#include "embedded/engine/driver.hpp"\n'),
         ("src/embedded/entries/a.cpp", HEAD + '#include "embedded/controls/knobs.hpp"\n'),
+        ("python/src/cpython/a.cpp", HEAD + "auto a = _PyType_Lookup;\n"),
+        ("python/src/cpython/a.hpp", HEAD + "// Why: a header\n// alone.\n#pragma once\n"),
         ("python/src/a.cpp", HEAD + '#include "tasks/a.hpp"\n#include "core/b.hpp"\n'),
         ("src/a.txt", "x" * 200),
     ],

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "cpython/attributes.hpp"
 #include "cpython/thunks.hpp"
 
 #ifdef __GLIBC_PREREQ

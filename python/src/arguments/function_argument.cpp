@@ -6,6 +6,8 @@
 
 #include "arguments/ctypes_function.hpp"
 #include "core/user_data.hpp"
+#include "cpython/attributes.hpp"
+#include "cpython/exceptions.hpp"
 
 namespace hostlaunch::python {
 namespace {

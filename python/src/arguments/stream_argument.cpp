@@ -5,7 +5,8 @@
 #include <climits>
 
 #include "arguments/errors.hpp"
-#include "classes/classes.hpp"
+#include "arguments/own_objects.hpp"
+#include "cpython/attributes.hpp"
 
 namespace hostlaunch::python {
 namespace {
@@ -94,20 +95,9 @@ bool read_device(PyObject* object, int* out) {
     return true;
 }
 
-// Calls __cuda_stream__, without a bound method in between where the type has it as a function.
 owned call_cuda_stream(PyObject* object, const stream_role& role) {
-#ifndef Py_GIL_DISABLED
-    PyObject* plain = _PyType_Lookup(Py_TYPE(object), name_cuda_stream);
-    if (plain != nullptr && PyType_HasFeature(Py_TYPE(plain), Py_TPFLAGS_METHOD_DESCRIPTOR) != 0) {
-        PyObject* stack[] = {object};
-        if (has_what_its_type_has(Py_TYPE(object))) {
-            const owned held(Py_NewRef(plain));
-            return owned(in_python([&] { return PyObject_Vectorcall(plain, stack, 1, nullptr); }));
-        }
-        return owned(in_python(
-            [&] { return PyObject_VectorcallMethod(name_cuda_stream, stack, 1, nullptr); }));
-    }
-#endif
+    owned answer;
+    if (call_method_of_type(object, name_cuda_stream, answer)) return answer;
     owned method;
     const int found = find_attribute(object, name_cuda_stream, method);
     if (found == 0) refuse_type(object, role);
@@ -132,7 +122,7 @@ bool ask_foreign(PyObject* object, stream_argument& out) {
 }  // namespace
 
 bool parse_stream(PyObject* object, stream_argument& out) {
-    out.own = own_stream(object);
+    out.own = own_streams.find(object);
     if (out.own != nullptr) {
         out.target = out.own->target();
         return true;
@@ -147,7 +137,7 @@ bool parse_stream(PyObject* object, stream_argument& out) {
 
 bool parse_builder_stream(PyObject* builder, stream_argument& out) {
     out.builder = nullptr;
-    const core::graph_builder* own = own_builder(builder);
+    const core::graph_builder* own = own_builders.find(builder);
     if (own == nullptr) return ask_foreign(builder, out);
     out.own = own->owner();  // which calls keep in use, as they do for the stream itself
     out.target = own->target();

@@ -3,6 +3,8 @@
 //
 // Each exported view is a use of the memory: after close() it lives until the last view is
 // released.
+#include "classes/buffer.hpp"
+
 #include "classes/class_docs.hpp"
 #include "classes/holder.hpp"
 

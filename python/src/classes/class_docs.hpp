@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Docstrings of Stream, Event and Buffer.
+// Docstrings of Stream, Event and Buffer: a header alone, for it is text.
 #pragma once
 
 namespace hostlaunch::python::docs {

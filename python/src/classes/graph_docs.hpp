@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Docstrings of GraphBuilder, Graph and GraphNode.
+// Docstrings of GraphBuilder, Graph and GraphNode: a header alone, for it is text.
 #pragma once
 
 namespace hostlaunch::python::docs {

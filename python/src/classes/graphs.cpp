@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // GraphBuilder, Graph and GraphNode as Python classes over the core's objects.
+#include "classes/graphs.hpp"
+
+#include "arguments/own_objects.hpp"
 #include "classes/class_docs.hpp"
-#include "classes/classes.hpp"
 #include "classes/graph_docs.hpp"
 #include "classes/holder.hpp"
+#include "classes/stream.hpp"
 #include "core/graph.hpp"
 #include "core/pool.hpp"
 #include "core/process.hpp"
@@ -190,14 +193,16 @@ PyType_Slot builder_slots[] = {
     {0, nullptr},
 };
 
-PyTypeObject* builder_type = nullptr;
-
 nb::tuple stream_protocol(py_builder& self) {
     return nb::make_tuple(0, reinterpret_cast<std::uintptr_t>(self.core.object->raw_stream()));
 }
 
 nb::object stream_captured(py_builder& self) {
     return self.stream == nullptr ? nb::none() : nb::borrow(self.stream);
+}
+
+core::graph_builder* builder_inside(PyObject* object) noexcept {
+    return nb::inst_ready(object) ? nb::inst_ptr<py_builder>(object)->core.object.get() : nullptr;
 }
 
 void bind_builder(nb::module_& m) {
@@ -227,16 +232,11 @@ void bind_builder(nb::module_& m) {
         .def_prop_ro("is_closed",
                      method(+[](py_builder& self) { return self.core.object->is_closed(); }),
                      docs::is_closed);
-    builder_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+    own_builders = {reinterpret_cast<PyTypeObject*>(cls.ptr()), &builder_inside};
     cls.attr("__module__") = "hostlaunch";
 }
 
 }  // namespace
-
-core::graph_builder* own_builder(PyObject* object) noexcept {
-    if (!PyObject_TypeCheck(object, builder_type) || !nb::inst_ready(object)) return nullptr;
-    return nb::inst_ptr<py_builder>(object)->core.object.get();
-}
 
 nb::object create_graph_builder(nb::handle stream) {
     constexpr const char* attempted = "Stream.create_graph_builder";

@@ -3,7 +3,8 @@
 //
 // A method checks that it may enter the driver, detaches for the call, and keeps the object in use
 // meanwhile, so that a close on another thread destroys it afterwards. Objects that die hand their
-// driver call to the core, which defers it when the thread runs a host function.
+// driver call to the core, which defers it when the thread runs a host function. A header alone:
+// all of it are templates.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,8 +14,7 @@
 #include <utility>
 
 #include "arguments/errors.hpp"
-#include "arguments/stream_argument.hpp"
-#include "core/as_is.hpp"
+#include "classes/values.hpp"
 #include "core/objects.hpp"
 #include "cpython/python.hpp"
 
@@ -60,19 +60,6 @@ template <>
 inline constexpr const char* name_of<core::event> = "event";
 template <>
 inline constexpr const char* name_of<core::buffer> = "buffer";
-
-// TypeError: `argument` is not of the class, or __new__ made it and no __init__ has run.
-[[noreturn]] void refuse_instance(nanobind::handle object, nanobind::handle type,
-                                  const char* argument);
-
-// The T inside an instance of its class, which the argument must be.
-template <class T>
-T& instance_of(nanobind::handle object, const char* argument) {
-    if (!nanobind::isinstance<T>(object) || !nanobind::inst_ready(object)) {
-        refuse_instance(object, nanobind::type<T>(), argument);
-    }
-    return *nanobind::inst_ptr<T>(object);
-}
 
 // Makes a method of f(T&, args...) that refuses another `self` in the same words.
 template <class R, class T, class... Args>
@@ -120,30 +107,6 @@ nanobind::str repr(holder<Object>& self, const char* name) {
                   is_closed(self) ? " closed" : "");
     return nanobind::str(text);
 }
-
-// TypeError unless the argument is an int, and no bool.
-void require_int(nanobind::handle value, const char* name);
-
-// The same for its value. Out of range of int: ValueError.
-int int_argument(nanobind::handle value, const char* name);
-
-// A device's ordinal, -1 for None. Negative: ValueError.
-int device_argument(nanobind::handle device_id);
-
-// TypeError unless the argument is a str.
-void require_str(nanobind::handle value, const char* name);
-
-// Parses a stream argument, which must be open, and enters the driver.
-stream_argument stream_from(nanobind::handle object, const char* attempted,
-                            const stream_role& role = ordinary_stream);
-
-// The same for the Stream that a method is called on.
-stream_argument stream_of(py_stream& self, const char* attempted);
-
-void bind_stream(nanobind::module_& m);
-void bind_event(nanobind::module_& m);
-void bind_buffer(nanobind::module_& m);
-void bind_graphs(nanobind::module_& m);
 
 // For classes whose objects come from elsewhere: calling the class says where from.
 template <class T>

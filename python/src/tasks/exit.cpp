@@ -16,6 +16,7 @@
 #include "core/outcomes.hpp"
 #include "core/process.hpp"
 #include "cpython/attach.hpp"
+#include "cpython/exceptions.hpp"
 #include "tasks/release.hpp"
 
 namespace hostlaunch::python {

@@ -10,6 +10,8 @@
 #include "core/launch.hpp"
 #include "core/pool.hpp"
 #include "core/process.hpp"
+#include "cpython/attributes.hpp"
+#include "cpython/exceptions.hpp"
 #include "tasks/payload.hpp"
 #include "tasks/release.hpp"
 

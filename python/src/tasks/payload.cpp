@@ -12,6 +12,8 @@
 #include "core/pool.hpp"
 #include "core/process.hpp"
 #include "cpython/attach.hpp"
+#include "cpython/exceptions.hpp"
+#include "cpython/references.hpp"
 
 namespace hostlaunch::python {
 namespace {

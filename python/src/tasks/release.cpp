@@ -12,6 +12,7 @@
 #include "core/pool.hpp"
 #include "core/process.hpp"
 #include "cpython/attach.hpp"
+#include "cpython/exceptions.hpp"
 #include "cpython/main_thread.hpp"
 #include "driver/driver.hpp"
 #include "tasks/payload.hpp"
@@ -43,15 +44,6 @@ bool queue_drain() noexcept {
     return queued;
 }
 
-// Any thread, attached or not; takes only a short mutex of CPython's, never the GIL.
-#ifndef Py_GIL_DISABLED
-bool request_drain() noexcept {
-    if (scheduled.load() || scheduled.exchange(true)) return true;
-    return queue_drain();
-}
-
-void forget_request() noexcept {}
-#else
 // Without a GIL, CPython may lose sight of a pending call: another thread that looks for its own
 // takes away the mark by which the main thread notices this one, until the next is queued. So the
 // housekeeper asks until nothing is left, and while nothing comes of it, one more is queued, each
@@ -72,7 +64,7 @@ void forget_request() noexcept {
     repeated.store(0);
 }
 
-bool request_drain() noexcept {
+bool request_without_gil() noexcept {
     if (nothing_to_release()) return true;
     const bool again = scheduled.exchange(true);
     if (again && !is_overdue()) return false;
@@ -81,17 +73,18 @@ bool request_drain() noexcept {
     queue_drain();
     return false;
 }
-#endif
+
+// Any thread, attached or not; takes only a short mutex of CPython's, never the GIL.
+bool request_drain() noexcept {
+    if constexpr (!has_gil) return request_without_gil();
+    if (scheduled.load() || scheduled.exchange(true)) return true;
+    return queue_drain();
+}
 
 // True if nothing dies by dropping what the payload holds: then no finalizer runs.
 bool drops_counts_only(const payload& p) noexcept {
-#ifdef Py_GIL_DISABLED
-    (void)p;
-    return false;
-#else
-    return p.context == nullptr && p.result == nullptr && p.exception == nullptr &&
+    return has_gil && p.context == nullptr && p.result == nullptr && p.exception == nullptr &&
            Py_REFCNT(p.fn) > 1;
-#endif
 }
 
 // Detached: the driver is never entered with the GIL.

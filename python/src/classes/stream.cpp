@@ -1,72 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream and Event as Python classes over the core's objects.
-#include "classes/classes.hpp"
+// Stream as a Python class over the core's.
+#include "classes/stream.hpp"
 
+#include "arguments/own_objects.hpp"
 #include "classes/class_docs.hpp"
-#include "classes/holder.hpp"
-#include "tasks/release.hpp"
+#include "classes/graphs.hpp"
+#include "classes/waits.hpp"
+#include "core/as_is.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace hostlaunch::python {
-
-void require_int(nb::handle value, const char* name) {
-    if (PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr())) return;
-    PyErr_Format(PyExc_TypeError, "%s must be an int, not %.200s", name,
-                 Py_TYPE(value.ptr())->tp_name);
-    throw nb::python_error();
-}
-
-int int_argument(nb::handle value, const char* name) {
-    require_int(value, name);
-    const long number = PyLong_AsLong(value.ptr());
-    if (PyErr_Occurred() != nullptr || number != static_cast<int>(number)) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "%s is out of range: %R", name, value.ptr());
-        throw nb::python_error();
-    }
-    return static_cast<int>(number);
-}
-
-int device_argument(nb::handle device_id) {
-    if (device_id.is_none()) return -1;
-    const int device = int_argument(device_id, "device_id");
-    if (device < 0) throw nb::value_error("device_id must not be negative");
-    return device;
-}
-
-void require_str(nb::handle value, const char* name) {
-    if (PyUnicode_Check(value.ptr())) return;
-    PyErr_Format(PyExc_TypeError, "%s must be a str, not %.200s", name,
-                 Py_TYPE(value.ptr())->tp_name);
-    throw nb::python_error();
-}
-
-void refuse_instance(nb::handle object, nb::handle type, const char* argument) {
-    const owned name(PyType_GetName(reinterpret_cast<PyTypeObject*>(type.ptr())));
-    if (name && !PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(type.ptr()))) {
-        PyErr_Format(PyExc_TypeError, "%s must be a hostlaunch.%U, not %.200s", argument,
-                     name.get(), Py_TYPE(object.ptr())->tp_name);
-    } else if (name) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s is an empty hostlaunch.%U: it was made by __new__ without __init__",
-                     argument, name.get());
-    }
-    throw nb::python_error();
-}
-
-stream_argument stream_from(nb::handle object, const char* attempted, const stream_role& role) {
-    stream_argument stream;
-    stream.role = &role;
-    if (!parse_stream(object.ptr(), stream)) throw nb::python_error();
-    if (stream.builder != nullptr && !parse_builder_stream(object.ptr(), stream)) {
-        throw nb::python_error();
-    }
-    if (!require_open(object.ptr(), stream, attempted)) throw nb::python_error();
-    enter(attempted);
-    return stream;
-}
 
 stream_argument stream_of(py_stream& self, const char* attempted) {
     stream_argument stream;
@@ -78,8 +23,6 @@ stream_argument stream_of(py_stream& self, const char* attempted) {
 }
 
 namespace {
-
-PyTypeObject* stream_type = nullptr;
 
 constexpr stream_role waited_for{"event_or_stream", "a hostlaunch.Event, ", "other stream"};
 
@@ -115,28 +58,6 @@ py_stream stream_from_handle(nb::handle handle) {
         throw nb::python_error();
     }
     return py_stream(std::make_shared<core::stream>(reinterpret_cast<abi::stream>(value)));
-}
-
-// A Ctrl-C that came during a wait is raised by the wait, not inside some finalizer that is
-// released behind it, where it would be lost.
-void raise_pending_signals() {
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
-// Releases after a wait, or lets the main thread do it later if the wait ends with an exception.
-template <class Wait>
-void wait_and_release(Wait&& wait) {
-    try {
-        {
-            const release_follows promise;
-            wait();
-        }
-        raise_pending_signals();
-    } catch (...) {
-        ask_for_release();
-        throw;
-    }
-    release_ended();
 }
 
 void stream_sync(py_stream& self) {
@@ -195,17 +116,8 @@ int stream_device(py_stream& self) {
     return device;
 }
 
-void event_sync(py_event& self) {
-    wait_and_release([&self] {
-        use_object(self, "Event.sync",
-                   [](core::event& e) { return core::as_is::settle_after(e.sync()); });
-    });
-}
-
-bool event_is_done(py_event& self) {
-    bool done = false;
-    use_object(self, "Event.is_done", [&](core::event& e) { return e.query(&done); });
-    return done;
+core::stream* stream_inside(PyObject* object) noexcept {
+    return nb::inst_ready(object) ? nb::inst_ptr<py_stream>(object)->object.get() : nullptr;
 }
 
 }  // namespace
@@ -238,26 +150,8 @@ void bind_stream(nb::module_& m) {
         .def_prop_ro("handle", method(&raw_value<core::stream>), docs::stream_handle)
         .def_prop_ro("device_id", method(&stream_device), docs::stream_device_id)
         .def_prop_ro("is_closed", method(&is_closed<core::stream>), docs::is_closed);
-    stream_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+    own_streams = {reinterpret_cast<PyTypeObject*>(cls.ptr()), &stream_inside};
     cls.attr("__module__") = "hostlaunch";
-}
-
-void bind_event(nb::module_& m) {
-    nb::class_<py_event> cls(m, "Event", docs::event, nb::is_weak_referenceable());
-    refuse_calls(cls, "an Event is made by Stream.record()");
-    cls.def("sync", method(&event_sync), docs::event_sync, nb::sig("def sync(self) -> None"))
-        .def("close", method(&close_object<core::event>), docs::event_close,
-             nb::sig("def close(self) -> None"))
-        .def("__repr__", method(+[](py_event& self) { return repr(self, "Event"); }))
-        .def_prop_ro("is_done", method(&event_is_done), docs::event_is_done)
-        .def_prop_ro("handle", method(&raw_value<core::event>), docs::event_handle)
-        .def_prop_ro("is_closed", method(&is_closed<core::event>), docs::is_closed);
-    cls.attr("__module__") = "hostlaunch";
-}
-
-core::stream* own_stream(PyObject* object) noexcept {
-    if (!PyObject_TypeCheck(object, stream_type) || !nb::inst_ready(object)) return nullptr;
-    return nb::inst_ptr<py_stream>(object)->object.get();
 }
 
 }  // namespace hostlaunch::python
