@@ -6,6 +6,9 @@
 
 namespace hostlaunch::embedded {
 
+// The CUDA version that the driver says it is of.
+inline constexpr int driver_version = 13000;
+
 // What a device says it has, and more than one allocation may be.
 inline constexpr std::size_t device_memory_bytes = std::size_t{8} << 30;
 

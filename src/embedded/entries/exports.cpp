@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The exported entry points, made from entry_list.def: each leads through the door to its body.
+// Those of unbuilt.def say that they are not supported.
 #include "embedded/entries/calls.hpp"
 #include "embedded/entries/door.hpp"
 #include "embedded/entry_points.hpp"
@@ -12,5 +13,15 @@ namespace hostlaunch::embedded {
     }
 #include "embedded/entry_list.def"
 #undef HOSTLAUNCH_EMBEDDED_ENTRY
+
+// What is not built takes no notice of its arguments, so it needs no signature.
+extern "C" {
+#define HL_U(symbol, version)                    \
+    HOSTLAUNCH_EMBEDDED_EXPORT result symbol() { \
+        return error_not_supported;              \
+    }
+#include "embedded/entries/unbuilt.def"
+#undef HL_U
+}
 
 }  // namespace hostlaunch::embedded

@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points that need no device: initialisation, version, error names, cuGetProcAddress.
-#include <cstring>
-
+// Entry points that need no device: initialisation, version, error names.
+#include "embedded/engine/limits.hpp"
 #include "embedded/engine/process.hpp"
 #include "embedded/entries/calls.hpp"
-#include "embedded/entry_points.hpp"
 
 namespace hostlaunch::embedded {
 
 namespace {
-
-constexpr int driver_version = 13000;
-
-struct entry_description {
-    const char* symbol;
-    const char* base;
-    int version;  // the first CUDA version with this ABI
-    void* function;
-};
-
-const entry_description entries[] = {
-#define HOSTLAUNCH_EMBEDDED_ENTRY(symbol, base, version, traits, parameters, arguments) \
-    {#symbol, #base, version, reinterpret_cast<void*>(&embedded::symbol)},
-#include "embedded/entry_list.def"
-#undef HOSTLAUNCH_EMBEDDED_ENTRY
-};
 
 struct error_text {
     result code;
@@ -52,44 +34,6 @@ result look_up(result error, const char** out, const char* error_text::* member)
     return error_invalid_value;
 }
 
-// A base name gives its newest ABI at or before `version`; an exported symbol gives itself.
-proc_address_result find_function(const char* symbol, int version, void** function) {
-    bool known = false;
-    for (const entry_description& e : entries) {
-        const bool is_base = std::strcmp(e.base, symbol) == 0;
-        const bool is_symbol = std::strcmp(e.symbol, symbol) == 0;
-        if (!is_base && !is_symbol) {
-            continue;
-        }
-        known = true;
-        if (e.version <= version) {
-            *function = e.function;
-        }
-        if (!is_base) {
-            break;
-        }
-    }
-    if (*function != nullptr) {
-        return proc_address_result::found;
-    }
-    return known ? proc_address_result::version_not_sufficient : proc_address_result::not_found;
-}
-
-result get_proc_address(const char* symbol, void** function, int version, std::uint64_t flags,
-                        proc_address_result* status) {
-    constexpr std::uint64_t per_thread_default_stream = 2;  // falls back: there are no twins here
-    if (symbol == nullptr || function == nullptr || version > driver_version ||
-        flags > per_thread_default_stream) {
-        return error_invalid_value;
-    }
-    *function = nullptr;
-    const proc_address_result found = find_function(symbol, version, function);
-    if (status != nullptr) {
-        *status = found;
-    }
-    return success;
-}
-
 }  // namespace
 
 namespace calls {
@@ -112,15 +56,6 @@ result cuGetErrorName(result error, const char** name) {
 
 result cuGetErrorString(result error, const char** text) {
     return look_up(error, text, &error_text::text);
-}
-
-result cuGetProcAddress(const char* symbol, void** function, int version, std::uint64_t flags) {
-    return get_proc_address(symbol, function, version, flags, nullptr);
-}
-
-result cuGetProcAddress_v2(const char* symbol, void** function, int version, std::uint64_t flags,
-                           proc_address_result* status) {
-    return get_proc_address(symbol, function, version, flags, status);
 }
 
 }  // namespace calls
