@@ -2,6 +2,7 @@
 """Stream and Event objects."""
 
 import gc
+import re
 import threading
 
 import pytest
@@ -119,6 +120,7 @@ def test_a_borrowed_stream_is_never_destroyed(cu, embedded):
     """contract: section 2."""
     cu.set_current(cu.primary_context(0))
     handle = cu.create_stream()
+    gc.collect()
     live = embedded.live("streams")
     borrowed = hostlaunch.Stream.from_handle(handle)
     assert borrowed.handle == handle
@@ -255,8 +257,59 @@ def test_failing_cleanup_raises_nothing(embedded, stream):
 
 def test_objects_have_a_telling_repr(stream):
     """contract: section 2."""
-    assert "Stream" in repr(stream)
-    assert "Event" in repr(stream.record())
+    assert repr(stream) == f"<hostlaunch.Stream {stream.handle:#x}>"
+    assert re.fullmatch(r"<hostlaunch.Event 0x[0-9a-f]+>", repr(stream.record()))
+    builder = stream.create_graph_builder().begin_building()
+    assert repr(builder) == f"<hostlaunch.GraphBuilder of stream {stream.handle:#x}>"
+    nodes = [builder.callback(int) for _ in range(2)]
+    assert re.fullmatch(r"<hostlaunch.GraphNode 1 of graph \d+>", repr(nodes[1]))
+    assert len(set(map(repr, nodes))) == 2
+    graph = builder.end_building().complete()
+    assert repr(graph) == f"<hostlaunch.Graph {graph.handle:#x}>"
+
+
+def test_streams_of_one_handle_are_equal(stream, make_stream):
+    """contract: S7."""
+    borrowed = hostlaunch.Stream.from_handle(stream.handle)
+    other = make_stream(0)
+    assert stream == borrowed
+    assert (stream != borrowed) is False
+    assert hash(stream) == hash(borrowed)
+    assert {stream: 1}[borrowed] == 1
+    assert stream != other
+    assert len({stream, borrowed, other}) == 2
+    assert hostlaunch.Stream.from_handle(0) == hostlaunch.Stream.from_handle(0)
+    assert hostlaunch.Stream.from_handle(1) != hostlaunch.Stream.from_handle(2)
+
+
+def test_a_closed_stream_equals_only_itself(stream):
+    """contract: S7. Drivers use handles again; the hash stays."""
+    borrowed, other = (hostlaunch.Stream.from_handle(stream.handle) for _ in range(2))
+    kept = {borrowed: 1}
+    before = hash(borrowed)
+    borrowed.close()
+    assert borrowed == borrowed
+    assert borrowed != stream
+    assert other == stream
+    assert hash(borrowed) == before
+    assert kept[borrowed] == 1
+    assert other not in kept
+
+
+def test_other_objects_decide_themselves_whether_they_equal_a_stream(stream):
+    """contract: S7."""
+
+    class Other:
+        def __eq__(self, other):
+            return other is stream
+
+        __hash__ = None
+
+    assert stream == Other()
+    assert Other() == stream
+    assert stream.__eq__(Other()) is NotImplemented
+    assert stream != stream.handle
+    assert stream != object()
 
 
 @pytest.mark.parametrize("name", ["handle", "device_id", "is_closed"])

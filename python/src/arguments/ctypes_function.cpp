@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cpython/attributes.hpp"
+#include "cpython/exceptions.hpp"
 #include "cpython/thunks.hpp"
 
 #ifdef __GLIBC_PREREQ
@@ -91,12 +92,14 @@ int is_one_void_pointer(PyObject* argtypes) {
 }
 
 bool wrong_prototype(const char* where, PyObject* restype, PyObject* argtypes) {
+    const owned result = shown(restype != nullptr ? restype : Py_None);
+    const owned arguments = shown(argtypes != nullptr ? argtypes : Py_None);
+    if (!result || !arguments) return false;
     PyErr_Format(PyExc_TypeError,
-                 "fn is a ctypes function pointer %s restype=%R, argtypes=%R; a host function "
+                 "fn is a ctypes function pointer %s restype=%U, argtypes=%U; a host function "
                  "needs restype=None, argtypes=(ctypes.c_void_p,), that is, "
                  "ctypes.CFUNCTYPE(None, ctypes.c_void_p)",
-                 where, restype != nullptr ? restype : Py_None,
-                 argtypes != nullptr ? argtypes : Py_None);
+                 where, result.get(), arguments.get());
     return false;
 }
 

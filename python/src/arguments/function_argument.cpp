@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "arguments/ctypes_function.hpp"
+#include "arguments/numbers.hpp"
 #include "core/user_data.hpp"
 #include "cpython/attributes.hpp"
 #include "cpython/exceptions.hpp"
@@ -77,19 +78,21 @@ int flags_of_call(PyObject* fn, int depth = 0) {
 }
 
 bool refuse_idle(PyObject* fn, int flags) {
+    const owned text = shown(fn);
+    if (!text) return false;
     if ((flags & coroutine_flags) != 0) {
         PyErr_Format(PyExc_TypeError,
-                     "fn must not be a coroutine function (%R): nothing would await what it "
+                     "fn must not be a coroutine function (%U): nothing would await what it "
                      "returns. Pass a plain function, for example one that calls "
                      "loop.call_soon_threadsafe",
-                     fn);
+                     text.get());
     } else {
         PyErr_Format(PyExc_TypeError,
-                     "fn must not be %s (%R): a call of it runs nothing, and nothing would iterate "
+                     "fn must not be %s (%U): a call of it runs nothing, and nothing would iterate "
                      "over what it returns. Pass a plain function that does",
                      (flags & CO_ASYNC_GENERATOR) != 0 ? "an async generator function"
                                                        : "a generator function",
-                     fn);
+                     text.get());
     }
     return false;
 }
@@ -141,32 +144,26 @@ bool is_ambiguous(PyObject* object) {
 }
 
 bool take_pointer(PyObject* number, function_argument& out) {
-    static_assert(sizeof(unsigned long) == sizeof(void*));
-    if (PyLong_CheckExact(number)) {
-        const unsigned long pointer = PyLong_AsUnsignedLong(number);
-        out.user_data = reinterpret_cast<void*>(pointer);
-        if (pointer != ~0ul || PyErr_Occurred() == nullptr) return true;
-        PyErr_Clear();  // told below
-    }
-    const owned zero(PyLong_FromLong(0));
-    const int negative = zero ? PyObject_RichCompareBool(number, zero.get(), Py_LT) : -1;
-    if (negative < 0) return false;
-    const unsigned long long value = negative != 0 ? 0 : PyLong_AsUnsignedLongLong(number);
-    if (negative != 0 || PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
+    unsigned long pointer = 0;
+    if (!fits_unsigned(number, &pointer)) {
         PyErr_SetString(PyExc_OverflowError,
                         "user_data as an int is a pointer: it must be from 0 to 2**64 - 1");
         return false;
     }
-    out.user_data = reinterpret_cast<void*>(value);
+    out.user_data = reinterpret_cast<void*>(pointer);
     return true;
 }
 
-// Exporters that cannot give contiguous memory say so by BufferError; NumPy says ValueError.
-bool refuse_buffer() {
+// Exporters that cannot give contiguous memory say so by BufferError; NumPy says ValueError. Others
+// (a released memoryview, a closed mmap) say by ValueError that there is nothing to give: their
+// words are kept.
+bool refuse_buffer(PyObject* exporter) {
     if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) return false;
     PyObject* cause = take_exception();
-    PyErr_Format(PyExc_BufferError, "user_data must be C-contiguous: %S", cause);
+    const bool strided = is_instance_of(exporter, "numpy", "ndarray");
+    PyErr_Format(PyExc_BufferError,
+                 strided ? "user_data must be C-contiguous: %S" : "user_data has no memory: %S",
+                 cause);
     PyObject* raised = take_exception();
     PyException_SetCause(raised, cause);
     restore_exception(raised);
@@ -176,7 +173,7 @@ bool refuse_buffer() {
 bool take_copy(PyObject* exporter, function_argument& out) {
     Py_buffer view;
     const int failed = in_python([&] { return PyObject_GetBuffer(exporter, &view, PyBUF_SIMPLE); });
-    if (failed != 0) return refuse_buffer();
+    if (failed != 0) return refuse_buffer(exporter);
     const std::span bytes(static_cast<const std::byte*>(view.buf),
                           static_cast<std::size_t>(view.len));
     out.copy = core::copy_user_data(bytes);
@@ -200,6 +197,10 @@ bool check_user_data(PyObject* user_data, function_argument& out) {
     }
     if (PyLong_Check(user_data)) return take_pointer(user_data, out);
     if (PyObject_CheckBuffer(user_data)) return take_copy(user_data, out);
+    if (is_number(user_data)) {
+        const owned number = to_int(user_data, "user_data");
+        return number && take_pointer(number.get(), out);
+    }
     PyErr_Format(PyExc_TypeError,
                  "user_data must be None, an int (a pointer), or a bytes-like object (copied), not "
                  "%.200s",

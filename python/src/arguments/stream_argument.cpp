@@ -5,8 +5,10 @@
 #include <climits>
 
 #include "arguments/errors.hpp"
+#include "arguments/numbers.hpp"
 #include "arguments/own_objects.hpp"
 #include "cpython/attributes.hpp"
+#include "cpython/exceptions.hpp"
 
 namespace hostlaunch::python {
 namespace {
@@ -32,24 +34,22 @@ bool refuse_type(PyObject* object, const stream_role& role) {
 }
 
 bool refuse_answer(PyObject* object, PyObject* answer) {
+    const owned text = shown(answer);
+    if (!text) return false;
     PyErr_Format(PyExc_TypeError,
                  "%.200s.__cuda_stream__() must return (0, handle), a protocol version and an int; "
-                 "it returned %R",
-                 Py_TYPE(object)->tp_name, answer);
+                 "it returned %U",
+                 Py_TYPE(object)->tp_name, text.get());
     return false;
 }
 
 // Reads (0, handle) where it is made of just that.
 bool read_plain_answer(PyObject* answer, abi::stream* out) {
-    static_assert(sizeof(unsigned long) == sizeof(abi::stream));
     if (!PyTuple_CheckExact(answer) || PyTuple_GET_SIZE(answer) != 2) return false;
     PyObject* handle = PyTuple_GET_ITEM(answer, 1);
     if (PyTuple_GET_ITEM(answer, 0) != number_zero || !PyLong_CheckExact(handle)) return false;
-    const unsigned long address = PyLong_AsUnsignedLong(handle);
-    if (address == ~0ul && PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        return false;
-    }
+    unsigned long address = 0;
+    if (!fits_unsigned(handle, &address)) return false;
     *out = reinterpret_cast<abi::stream>(address);
     return true;
 }
@@ -62,16 +62,34 @@ bool read_answer(PyObject* object, PyObject* answer, abi::stream* out) {
     const owned version(PySequence_GetItem(answer, 0));
     const owned handle(PySequence_GetItem(answer, 1));
     if (!version || !handle) return false;
-    if (!PyLong_Check(version.get()) || !PyLong_Check(handle.get())) {
+    if (!is_number(version.get()) || !is_number(handle.get())) {
         return refuse_answer(object, answer);
     }
-    const unsigned long long zero = PyLong_AsUnsignedLongLong(version.get());
-    const unsigned long long address = PyLong_AsUnsignedLongLong(handle.get());
-    if (PyErr_Occurred() != nullptr || zero != 0) {
-        PyErr_Clear();
+    const owned zero = to_int(version.get(), "the version");
+    const owned number = zero ? to_int(handle.get(), "the handle") : owned();
+    if (!number) return false;
+    unsigned long protocol = 0;
+    unsigned long address = 0;
+    if (!fits_unsigned(zero.get(), &protocol) || protocol != 0 ||
+        !fits_unsigned(number.get(), &address)) {
         return refuse_answer(object, answer);
     }
     *out = reinterpret_cast<abi::stream>(address);
+    return true;
+}
+
+bool read_ordinal(PyObject* number, int* out) {
+    int overflow = 0;
+    const long device = PyLong_AsLongAndOverflow(number, &overflow);
+    if (overflow > 0 || device > INT_MAX) {
+        const owned text = shown(number);
+        if (text) {
+            PyErr_Format(PyExc_ValueError, "the stream names a device out of range: %U",
+                         text.get());
+        }
+        return false;
+    }
+    *out = static_cast<int>(device < 0 ? -1 : device);
     return true;
 }
 
@@ -81,16 +99,9 @@ bool read_device(PyObject* object, int* out) {
         owned value;
         const int found = find_attribute(object, name, value);
         if (found < 0) return false;
-        if (found == 0 || !PyLong_Check(value.get())) continue;
-        int overflow = 0;
-        const long device = PyLong_AsLongAndOverflow(value.get(), &overflow);
-        if (overflow > 0 || device > INT_MAX) {
-            PyErr_Format(PyExc_ValueError, "the stream names a device out of range: %R",
-                         value.get());
-            return false;
-        }
-        *out = static_cast<int>(device < 0 ? -1 : device);
-        return true;
+        if (found == 0 || !is_number(value.get())) continue;
+        const owned number = to_int(value.get(), "the device");
+        return number && read_ordinal(number.get(), out);
     }
     return true;
 }
@@ -103,10 +114,12 @@ owned call_cuda_stream(PyObject* object, const stream_role& role) {
     if (found == 0) refuse_type(object, role);
     if (found <= 0) return owned();
     if (!PyCallable_Check(method.get())) {
+        const owned text = shown(method.get());
+        if (!text) return owned();
         PyErr_Format(PyExc_TypeError,
                      "%.200s.__cuda_stream__ must be a method; it is an attribute with the value "
-                     "%R",
-                     Py_TYPE(object)->tp_name, method.get());
+                     "%U",
+                     Py_TYPE(object)->tp_name, text.get());
         return owned();
     }
     return owned(in_python([&] { return PyObject_CallNoArgs(method.get()); }));

@@ -7,6 +7,7 @@
 
 #include "classes/class_docs.hpp"
 #include "classes/holder.hpp"
+#include "cpython/exceptions.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -15,17 +16,15 @@ namespace hostlaunch::python {
 namespace {
 
 std::size_t size_argument(nb::handle nbytes) {
-    require_int(nbytes, "nbytes");
+    const nb::object number = int_of(nbytes, "nbytes");
     int overflow = 0;
-    const long size = PyLong_AsLongAndOverflow(nbytes.ptr(), &overflow);
+    const long size = PyLong_AsLongAndOverflow(number.ptr(), &overflow);
     if (overflow > 0) {
-        PyErr_Format(PyExc_ValueError, "nbytes is too large: %R", nbytes.ptr());
+        const owned text = shown(number.ptr());
+        if (text) PyErr_Format(PyExc_ValueError, "nbytes is too large: %U", text.get());
         throw nb::python_error();
     }
-    if (size <= 0) {
-        PyErr_Format(PyExc_ValueError, "nbytes must be positive, not %R", nbytes.ptr());
-        throw nb::python_error();
-    }
+    if (size <= 0) refuse_value(PyExc_ValueError, "nbytes must be positive", number);
     return static_cast<std::size_t>(size);
 }
 
@@ -37,8 +36,7 @@ core::buffer::kind kind_argument(nb::handle kind) {
     if (PyUnicode_CompareWithASCIIString(kind.ptr(), "pinned") == 0) {
         return core::buffer::kind::pinned;
     }
-    PyErr_Format(PyExc_ValueError, "kind must be 'device' or 'pinned', not %R", kind.ptr());
-    throw nb::python_error();
+    refuse_value(PyExc_ValueError, "kind must be 'device' or 'pinned'", kind);
 }
 
 void init_buffer(py_buffer* self, nb::handle nbytes, nb::handle kind, nb::handle device_id) {
@@ -84,7 +82,8 @@ void buffer_copy_from(py_buffer& self, nb::handle src, nb::handle stream) {
 
 void buffer_fill(py_buffer& self, nb::handle value, nb::handle stream) {
     const int byte = int_argument(value, "value");
-    if (byte < 0 || byte > 255) throw nb::value_error("value must be from 0 to 255");
+    if (byte < 0 || byte > 255)
+        refuse_value(PyExc_ValueError, "value must be from 0 to 255", value);
     const stream_argument on = stream_from(stream, "Buffer.fill");
     use_object(self, "Buffer.fill", [&](core::buffer& to) {
         return on_stream_detached(on, [&](const core::stream_target& target) {
@@ -153,7 +152,9 @@ void bind_buffer(nb::module_& m) {
         .def("close", method(&close_object<core::buffer>), docs::buffer_close,
              nb::sig("def close(self) -> None"))
         .def("__repr__", method(+[](py_buffer& self) { return repr(self, "Buffer"); }))
-        .def_prop_ro("handle", method(&raw_value<core::buffer>), docs::buffer_handle)
+        .def_prop_ro("handle",
+                     method(+[](py_buffer& self) { return open_value(self, "Buffer.handle"); }),
+                     docs::buffer_handle)
         .def_prop_ro("nbytes", method(+[](py_buffer& self) { return self.object->size(); }),
                      docs::buffer_nbytes)
         .def_prop_ro("is_closed", method(&is_closed<core::buffer>), docs::is_closed);

@@ -178,7 +178,8 @@ Functions that are pending still run. Calls in progress on other threads end fir
 handle is left alone.
 )";
 
-inline constexpr const char* stream_handle = "int: the ``CUstream``.";
+inline constexpr const char* stream_handle =
+    "int: the ``CUstream``. A closed stream does not tell it: RuntimeError.";
 
 inline constexpr const char* stream_device_id = R"(int: the ordinal of the stream's device.
 
@@ -220,7 +221,8 @@ RuntimeError
 )";
 
 inline constexpr const char* event_close = "Destroy the event; closing twice is allowed.";
-inline constexpr const char* event_handle = "int: the ``CUevent``.";
+inline constexpr const char* event_handle =
+    "int: the ``CUevent``. A closed event does not tell it: RuntimeError.";
 
 inline constexpr const char* event_is_done =
     R"(bool: True if the work before the record has completed. Does not wait.
@@ -352,7 +354,8 @@ The driver waits for all work of the buffer's context first, so this can block. 
 export lives until the last view is released.
 )";
 
-inline constexpr const char* buffer_handle = "int: the address of the memory.";
+inline constexpr const char* buffer_handle =
+    "int: the address of the memory. A closed buffer does not tell it: RuntimeError.";
 inline constexpr const char* buffer_nbytes = "int: the size in bytes.";
 
 }  // namespace hostlaunch::python::docs

@@ -35,7 +35,9 @@ void bind_event(nb::module_& m) {
              nb::sig("def close(self) -> None"))
         .def("__repr__", method(+[](py_event& self) { return repr(self, "Event"); }))
         .def_prop_ro("is_done", method(&event_is_done), docs::event_is_done)
-        .def_prop_ro("handle", method(&raw_value<core::event>), docs::event_handle)
+        .def_prop_ro("handle",
+                     method(+[](py_event& self) { return open_value(self, "Event.handle"); }),
+                     docs::event_handle)
         .def_prop_ro("is_closed", method(&is_closed<core::event>), docs::is_closed);
     cls.attr("__module__") = "hostlaunch";
 }

@@ -317,7 +317,8 @@ Examples
 >>> graph.update_callback(node, log_last_step)
 )";
 
-inline constexpr const char* graph_handle = "int: the ``CUgraphExec``.";
+inline constexpr const char* graph_handle =
+    "int: the ``CUgraphExec``. A closed graph does not tell it: RuntimeError.";
 
 inline constexpr const char* graph_close = R"(Destroy the graph; closing twice is allowed.
 

@@ -113,9 +113,7 @@ abi::capture_mode mode_argument(nb::handle mode) {
     if (is("relaxed")) return abi::capture_mode::relaxed;
     if (is("global")) return abi::capture_mode::global;
     if (is("thread_local")) return abi::capture_mode::thread_local_mode;
-    PyErr_Format(PyExc_ValueError, "mode must be 'relaxed', 'global' or 'thread_local', not %R",
-                 mode.ptr());
-    throw nb::python_error();
+    refuse_value(PyExc_ValueError, "mode must be 'relaxed', 'global' or 'thread_local'", mode);
 }
 
 nb::object begin_building(nb::object self, nb::handle mode) {
@@ -150,6 +148,23 @@ template <class Object>
 void close_and_release(holder<Object>& self) {
     close_object(self);
     release_ended();
+}
+
+nb::str builder_repr(py_builder& self) {
+    const auto stream = reinterpret_cast<std::uintptr_t>(self.core.object->raw_stream());
+    return repr_of("GraphBuilder of stream", stream, self.core.object->is_closed());
+}
+
+nb::str node_repr(core::graph_node_token& self) {
+    char text[96];
+    std::snprintf(text, sizeof text, "<hostlaunch.GraphNode %zu of graph %llu>", self.place,
+                  static_cast<unsigned long long>(self.source));
+    return nb::str(text);
+}
+
+std::uint64_t graph_handle(py_graph& self) {
+    if (self.object->is_closed()) throw_status(core::refuse_closed("graph"), "Graph.handle");
+    return self.object->value();
 }
 
 void graph_upload(py_graph& self, nb::handle stream) {
@@ -194,6 +209,9 @@ PyType_Slot builder_slots[] = {
 };
 
 nb::tuple stream_protocol(py_builder& self) {
+    if (self.core.object->is_closed()) {
+        throw_status(core::refuse_closed("graph builder"), "GraphBuilder.__cuda_stream__");
+    }
     return nb::make_tuple(0, reinterpret_cast<std::uintptr_t>(self.core.object->raw_stream()));
 }
 
@@ -226,6 +244,7 @@ void bind_builder(nb::module_& m) {
              docs::builder_close, nb::sig("def close(self) -> None"))
         .def("__cuda_stream__", method(&stream_protocol), docs::cuda_stream,
              nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
+        .def("__repr__", method(&builder_repr))
         .def_prop_ro("stream", method(&stream_captured), docs::builder_stream,
                      nb::for_getter(nb::sig("def stream(self) -> StreamLike")))
         .def_prop_ro("is_building", method(&is_building), docs::is_building)
@@ -250,6 +269,7 @@ nb::object create_graph_builder(nb::handle stream) {
 void bind_graphs(nb::module_& m) {
     nb::class_<core::graph_node_token> node(m, "GraphNode", docs::graph_node);
     refuse_calls(node, "a GraphNode is made by GraphBuilder.callback()");
+    node.def("__repr__", method(&node_repr));
     node.attr("__module__") = "hostlaunch";
     bind_builder(m);
     nb::class_<py_graph> cls(m, "Graph", docs::graph, nb::is_weak_referenceable());
@@ -266,8 +286,10 @@ void bind_graphs(nb::module_& m) {
                      "int | BytesLike | None = None) -> None"))
         .def("close", method(&close_and_release<core::executable_graph>), docs::graph_close,
              nb::sig("def close(self) -> None"))
-        .def_prop_ro("handle", method(+[](py_graph& self) { return self.object->value(); }),
-                     docs::graph_handle)
+        .def("__repr__", method(+[](py_graph& self) {
+                 return repr_of("Graph", self.object->value(), self.object->is_closed());
+             }))
+        .def_prop_ro("handle", method(&graph_handle), docs::graph_handle)
         .def_prop_ro("is_closed", method(+[](py_graph& self) { return self.object->is_closed(); }),
                      docs::is_closed);
     cls.attr("__module__") = "hostlaunch";

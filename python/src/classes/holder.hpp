@@ -99,13 +99,23 @@ bool is_closed(holder<Object>& self) {
     return self.object->is_closed();
 }
 
+// The handle, which a closed object refuses to tell: the driver may use it again.
 template <class Object>
-nanobind::str repr(holder<Object>& self, const char* name) {
+std::uint64_t open_value(holder<Object>& self, const char* attempted) {
+    if (self.object->is_closed()) throw_status(core::refuse_closed(name_of<Object>), attempted);
+    return raw_value(self);
+}
+
+inline nanobind::str repr_of(const char* name, std::uint64_t handle, bool closed) {
     char text[96];
     std::snprintf(text, sizeof text, "<hostlaunch.%s 0x%llx%s>", name,
-                  static_cast<unsigned long long>(raw_value(self)),
-                  is_closed(self) ? " closed" : "");
+                  static_cast<unsigned long long>(handle), closed ? " closed" : "");
     return nanobind::str(text);
+}
+
+template <class Object>
+nanobind::str repr(holder<Object>& self, const char* name) {
+    return repr_of(name, raw_value(self), is_closed(self));
 }
 
 // For classes whose objects come from elsewhere: calling the class says where from.

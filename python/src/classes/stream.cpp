@@ -2,6 +2,7 @@
 // Stream as a Python class over the core's.
 #include "classes/stream.hpp"
 
+#include "arguments/numbers.hpp"
 #include "arguments/own_objects.hpp"
 #include "classes/class_docs.hpp"
 #include "classes/graphs.hpp"
@@ -48,16 +49,27 @@ void init_stream(py_stream* self, nb::handle device_id, nb::handle nonblocking,
 }
 
 py_stream stream_from_handle(nb::handle handle) {
-    require_int(handle, "Stream.from_handle: handle");
-    const unsigned long long value = PyLong_AsUnsignedLongLong(handle.ptr());
-    if (PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_OverflowError,
-                     "Stream.from_handle: handle must be from 0 to 2**64 - 1, not %R",
-                     handle.ptr());
-        throw nb::python_error();
+    const nb::object number = int_of(handle, "Stream.from_handle: handle");
+    unsigned long value = 0;
+    if (!fits_unsigned(number.ptr(), &value)) {
+        refuse_value(PyExc_OverflowError, "Stream.from_handle: handle must be from 0 to 2**64 - 1",
+                     number);
     }
     return py_stream(std::make_shared<core::stream>(reinterpret_cast<abi::stream>(value)));
+}
+
+// Equal are open streams of one handle, which belongs to one device. A closed one equals only
+// itself, since drivers use handles again; it hashes as before.
+nb::object stream_equals(py_stream& self, nb::handle other) {
+    if (!nb::isinstance<py_stream>(other)) return nb::borrow(Py_NotImplemented);
+    auto& another = instance_of<py_stream>(other, "other");
+    const bool same = &self == &another || (!is_closed(self) && !is_closed(another) &&
+                                            raw_value(self) == raw_value(another));
+    return nb::bool_(same);
+}
+
+Py_hash_t stream_hash(py_stream& self) {
+    return static_cast<Py_hash_t>(raw_value(self) >> 4);
 }
 
 void stream_sync(py_stream& self) {
@@ -143,11 +155,17 @@ void bind_stream(nb::module_& m) {
             nb::sig("def __enter__(self) -> Self"))
         .def("__exit__", method(+[](py_stream& self, nb::args) { close_object(self); }),
              nb::sig(docs::exit_sig))
-        .def("__cuda_stream__",
-             method(+[](py_stream& self) { return nb::make_tuple(0, raw_value(self)); }),
+        .def("__cuda_stream__", method(+[](py_stream& self) {
+                 return nb::make_tuple(0, open_value(self, "Stream.__cuda_stream__"));
+             }),
              docs::cuda_stream, nb::sig("def __cuda_stream__(self) -> tuple[int, int]"))
         .def("__repr__", method(+[](py_stream& self) { return repr(self, "Stream"); }))
-        .def_prop_ro("handle", method(&raw_value<core::stream>), docs::stream_handle)
+        .def("__eq__", method(&stream_equals), "other"_a.none(),
+             nb::sig("def __eq__(self, other: object, /) -> bool"))
+        .def("__hash__", method(&stream_hash), nb::sig("def __hash__(self) -> int"))
+        .def_prop_ro("handle",
+                     method(+[](py_stream& self) { return open_value(self, "Stream.handle"); }),
+                     docs::stream_handle)
         .def_prop_ro("device_id", method(&stream_device), docs::stream_device_id)
         .def_prop_ro("is_closed", method(&is_closed<core::stream>), docs::is_closed);
     own_streams = {reinterpret_cast<PyTypeObject*>(cls.ptr()), &stream_inside};

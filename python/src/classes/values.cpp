@@ -3,27 +3,35 @@
 #include "classes/values.hpp"
 
 #include "arguments/errors.hpp"
+#include "arguments/numbers.hpp"
+#include "cpython/exceptions.hpp"
 
 namespace nb = nanobind;
 
 namespace hostlaunch::python {
 
-void require_int(nb::handle value, const char* name) {
-    if (PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr())) return;
-    PyErr_Format(PyExc_TypeError, "%s must be an int, not %.200s", name,
-                 Py_TYPE(value.ptr())->tp_name);
+nb::object int_of(nb::handle value, const char* name) {
+    owned number = to_int(value.ptr(), name);
+    if (!number) throw nb::python_error();
+    return nb::steal(number.release());
+}
+
+void refuse_value(PyObject* type, const char* text, nb::handle value) {
+    const owned what = shown(value.ptr());
+    if (what) PyErr_Format(type, "%s, not %U", text, what.get());
     throw nb::python_error();
 }
 
 int int_argument(nb::handle value, const char* name) {
-    require_int(value, name);
-    const long number = PyLong_AsLong(value.ptr());
-    if (PyErr_Occurred() != nullptr || number != static_cast<int>(number)) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "%s is out of range: %R", name, value.ptr());
-        throw nb::python_error();
+    const nb::object object = int_of(value, name);
+    const long number = PyLong_AsLong(object.ptr());
+    if (PyErr_Occurred() == nullptr && number == static_cast<int>(number)) {
+        return static_cast<int>(number);
     }
-    return static_cast<int>(number);
+    PyErr_Clear();
+    const owned text = shown(object.ptr());
+    if (text) PyErr_Format(PyExc_ValueError, "%s is out of range: %U", name, text.get());
+    throw nb::python_error();
 }
 
 int device_argument(nb::handle device_id) {

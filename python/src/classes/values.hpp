@@ -22,8 +22,11 @@ T& instance_of(nanobind::handle object, const char* argument) {
     return *nanobind::inst_ptr<T>(object);
 }
 
-// TypeError unless the argument is an int, and no bool.
-void require_int(nanobind::handle value, const char* name);
+// The int that the argument stands for. TypeError if it stands for none.
+nanobind::object int_of(nanobind::handle value, const char* name);
+
+// Throws `type` with "TEXT, not VALUE".
+[[noreturn]] void refuse_value(PyObject* type, const char* text, nanobind::handle value);
 
 // The same for its value. Out of range of int: ValueError.
 int int_argument(nanobind::handle value, const char* name);

@@ -31,4 +31,11 @@ void restore_exception(PyObject* exception) noexcept {
 #endif
 }
 
+owned shown(PyObject* object) {
+    PyObject* text = in_python([&] { return PyObject_Repr(object); });
+    if (text != nullptr) return owned(text);
+    PyErr_Clear();
+    return owned(PyUnicode_FromFormat("<%.200s object at %p>", Py_TYPE(object)->tp_name, object));
+}
+
 }  // namespace hostlaunch::python

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The current exception, taken and set again.
+// The current exception, taken and set again; and objects as messages show them.
 #pragma once
 
-#include <Python.h>
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 
@@ -11,5 +11,9 @@ PyObject* take_exception() noexcept;
 
 // Sets an exception that take_exception returned; consumes the reference. Null is allowed.
 void restore_exception(PyObject* exception) noexcept;
+
+// The repr of an object for a message: where that raises, its type and address instead, so that the
+// message is the one that was meant. Null only without memory.
+owned shown(PyObject* object);
 
 }  // namespace hostlaunch::python
