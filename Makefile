@@ -11,12 +11,14 @@ ARGS ?=
 BUILD ?=
 # For `make gpu-bench`: where CCCL's headers lie, if they are to be measured too.
 CCCL ?=
+# For `make gpu-compare`: a checkout of the commit to compare with.
+BASE ?= build/baseline
 # What `make bench-report` reads.
 RUNS ?= build/bench/cpp.json build/bench/python.json
 
 .NOTPARALLEL:
 .PHONY: help build test test-matrix test-matrix-ci demo lint format sanitize instructions bench \
-	gpu-check gpu-bench bench-report clean
+	gpu-check gpu-bench gpu-compare bench-report clean
 
 help:
 	@echo 'make build      set up .venv and install hostlaunch into it'
@@ -34,10 +36,12 @@ help:
 	@echo '                conformance suite, to run that as well)'
 	@echo 'make gpu-bench  the benchmarks on an NVIDIA GPU (CCCL=FOLDER: headers of CCCL, to measure'
 	@echo '                that as well)'
+	@echo 'make gpu-compare  two commits side by side on an NVIDIA GPU (BASE=FOLDER: a checkout of the'
+	@echo '                other one)'
 	@echo 'make bench-report  docs/benchmarks.md and its plots from RUNS="FILE.json ..."'
 	@echo 'make clean      remove .venv, build trees and caches'
 	@echo 'PYTHON=/path/to/python3 chooses the interpreter that .venv is made from, and the one'
-	@echo 'that gpu-check and gpu-bench run: these two use no .venv.'
+	@echo 'that gpu-check, gpu-bench and gpu-compare run: these use no .venv.'
 
 build:
 	@scripts/setup.sh build
@@ -82,6 +86,9 @@ gpu-check:
 
 gpu-bench:
 	@CCCL='$(CCCL)' scripts/gpu_bench.sh
+
+gpu-compare:
+	@scripts/side_by_side.sh '$(BASE)'
 
 bench-report:
 	@scripts/setup.sh build bench

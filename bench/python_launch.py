@@ -23,6 +23,7 @@ import tempfile
 
 import bare
 import paired
+import rows
 import ways
 
 import hostlaunch
@@ -327,6 +328,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer rounds, less pending")
     parser.add_argument("--only", choices=GROUPS, help="measure this group alone")
     parser.add_argument("--ways", help="only ways whose names contain this")
+    parser.add_argument("--rows", action="store_true", help="only what targets need, no peers")
     parser.add_argument("--json", help="also write all samples with their conditions to this file")
     parser.add_argument("--commit", default="unknown", help="recorded among the conditions")
     settings = parser.parse_args()
@@ -335,10 +337,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(settings, bare.build(folder))
         chosen = [name for name in ways.MAKERS if not settings.ways or settings.ways in name]
+        if settings.rows:
+            needed = {name for row in rows.ROWS for name in (row.ours, row.base)}
+            chosen = [name for name in chosen if name in needed | {ways.ALONE}]
         try:
             bench.start(chosen)
             for name, measure in GROUPS.items():
-                if settings.only in (None, name):
+                unneeded = settings.rows and name in ("pending", "memory")
+                if settings.only in (None, name) and not unneeded:
                     measure(bench)
         finally:
             for worker in bench.workers.values():

@@ -244,3 +244,32 @@ def test_plots_are_the_same_for_the_same_run(tmp_path):
     report(page, files)
     assert drawn.read_bytes() == once
     assert "![Cost per callback by library](plots/gpu-cost.svg)" in page.read_text()
+
+
+def verdict_of_laps(folder, base, new):
+    """Hold the drains of laps against each other; the exit code and the row."""
+    for side, laps in (("base", base), ("new", new)):
+        for number, ours in enumerate(laps):
+            path = folder / f"{side}-{number}-python.json"
+            path.write_text(json.dumps(run("cuda", drain(1000, ours, 18000))))
+    command = [sys.executable, REPORT.with_name("side_by_side.py"), folder]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return ran.returncode, row(ran.stdout, "Python callback, drain".ljust(22))
+
+
+@pytest.mark.parametrize(
+    ("new", "code", "verdict"),
+    [
+        ((1240, 1260, 1250), 0, "inside"),
+        ((1290, 1310, 1300), 1, "OUTSIDE, worse"),
+        ((1100, 1110, 1090), 0, "OUTSIDE, better"),
+    ],
+    ids=["overlapping", "worse", "better"],
+)
+def test_two_commits_are_held_against_each_other_by_their_laps(tmp_path, new, code, verdict):
+    """contract: none, the benchmarks' own."""
+    returned, line = verdict_of_laps(tmp_path, (1230, 1250, 1242), new)
+    assert returned == code
+    assert "| 1245 [1233, 1253] | +242 [+230, +250] |" in line
+    assert f"{(sorted(new)[1] + 3) / 1245:.3f}" in line
+    assert line.rstrip(" |").endswith(verdict)
