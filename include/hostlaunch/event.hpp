@@ -16,13 +16,15 @@ class event;
 }
 
 // Owns an event made by stream::record; does not measure time. Threads and errors as for `stream`.
+// One made without a stream, or moved from, owns nothing and counts as closed until it is recorded.
 class HOSTLAUNCH_API event {
   public:
+    event() noexcept;
     ~event();  // closes
     event(event&&) noexcept;
     event& operator=(event&&) noexcept;
 
-    CUevent_st* handle() const noexcept;
+    CUevent_st* handle() const noexcept;  // null if it owns nothing
 
     // Waits until the work before the last record has completed; throws as stream::sync does.
     void sync();

@@ -11,10 +11,11 @@
 // Members that are not noexcept throw `error` as those of `stream` do, and what is named with them.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -43,23 +44,28 @@ struct graph_node {
 namespace detail {
 
 // Runs the closure in place, any number of times and perhaps at once on several threads.
-template <class F>
-struct repeated_closure : closure<F> {
-    static void run(void* storage) { (void)std::invoke(closure<F>::get(storage).fn); }
-    static constexpr closure_operations operations{
-        &run, closure<F>::trivial ? nullptr : &closure<F>::destroy};
+template <class F, class... Args>
+struct repeated_closure : closure<F, Args...> {
+    using once = closure<F, Args...>;
+    static void run(void* storage) {
+        const closure_use use(storage);
+        auto& content = once::get(storage);
+        std::apply([&content](Args&... args) { (void)std::invoke(content.fn, args...); },
+                   content.args);
+    }
+    static constexpr closure_operations operations{&run, once::trivial ? nullptr : &once::destroy};
 };
 
-template <class F>
-concept relaunchable =
-    std::invocable<std::decay_t<F>&> && std::constructible_from<std::decay_t<F>, F>;
+template <class F, class... Args>
+using repeated = repeated_closure<std::decay_t<F>, std::decay_t<Args>...>;
 
-// A record that holds a copy of fn.
-template <class F>
-core::record* record_of(F&& fn) {
+// A record that holds copies of fn and args.
+template <class F, class... Args>
+core::record* record_of(F&& fn, Args&&... args) {
     core::record* const made = acquire();
     try {
-        closure<std::decay_t<F>>::construct(storage_of(made), std::forward<F>(fn));
+        repeated<F, Args...>::construct(storage_of(made), std::forward<F>(fn),
+                                        std::forward<Args>(args)...);
     } catch (...) {
         give_back(made);
         throw;
@@ -97,14 +103,19 @@ class HOSTLAUNCH_API graph_builder {
     // thread can end the capture; then it goes on.
     graph_builder& end_building();
 
-    // Adds fn behind what was captured so far. Failing, it adds and keeps nothing. Throws
-    // misuse::not_building or already_built, std::bad_alloc, and what copying fn throws.
-    template <class F>
-        requires detail::relaunchable<F>
-    graph_node callback(F&& fn) {
-        return add(detail::record_of(std::forward<F>(fn)),
-                   detail::repeated_closure<std::decay_t<F>>::operations);
+    // Adds fn and decay-copied arguments behind what was captured so far, for std::invoke(fn,
+    // args...) in each run. Failing, it adds and keeps nothing. Throws misuse::not_building or
+    // already_built, CUDA_ERROR_INVALID_VALUE for a null fn, std::bad_alloc, what copying throws.
+    template <class F, class... Args>
+        requires detail::relaunchable<F, Args...>
+    graph_node callback(F&& fn, Args&&... args) {
+        return add(detail::record_of(std::forward<F>(fn), std::forward<Args>(args)...),
+                   detail::repeated<F, Args...>::operations);
     }
+    template <class F, class... Args>
+        requires(!detail::relaunchable<F, Args...>)
+    error_the_callable_cannot_be_copied_or_called_with_copies_of_these_arguments callback(
+        F&&, Args&&...) = delete;
 
     // May be called more than once. Throws misuse::not_built or foreign_capture.
     graph complete();
@@ -145,13 +156,17 @@ class HOSTLAUNCH_API graph {
 
     // Gives one node another function for future launches; launches in flight keep the former one.
     // Failing, it changes nothing. Throws misuse::foreign_node for a node of another builder,
-    // std::bad_alloc, and what copying fn throws.
-    template <class F>
-        requires detail::relaunchable<F>
-    void update_callback(const graph_node& node, F&& fn) {
-        replace(node, detail::record_of(std::forward<F>(fn)),
-                detail::repeated_closure<std::decay_t<F>>::operations);
+    // CUDA_ERROR_INVALID_VALUE for a null fn, std::bad_alloc, what copying throws.
+    template <class F, class... Args>
+        requires detail::relaunchable<F, Args...>
+    void update_callback(const graph_node& node, F&& fn, Args&&... args) {
+        replace(node, detail::record_of(std::forward<F>(fn), std::forward<Args>(args)...),
+                detail::repeated<F, Args...>::operations);
     }
+    template <class F, class... Args>
+        requires(!detail::relaunchable<F, Args...>)
+    error_the_callable_cannot_be_copied_or_called_with_copies_of_these_arguments update_callback(
+        const graph_node&, F&&, Args&&...) = delete;
 
     bool is_closed() const noexcept;
 
@@ -167,11 +182,16 @@ class HOSTLAUNCH_API graph {
     std::unique_ptr<core::executable_graph> impl_;
 };
 
-// As builder.callback(fn).
-template <class F>
-    requires detail::relaunchable<F>
-void host_launch(graph_builder& builder, F&& fn) {
-    (void)builder.callback(std::forward<F>(fn));
+// As builder.callback(fn, args...).
+template <class F, class... Args>
+    requires detail::relaunchable<F, Args...>
+void host_launch(graph_builder& builder, F&& fn, Args&&... args) {
+    (void)builder.callback(std::forward<F>(fn), std::forward<Args>(args)...);
 }
+
+template <class F, class... Args>
+    requires(!detail::relaunchable<F, Args...>)
+error_the_callable_cannot_be_copied_or_called_with_copies_of_these_arguments host_launch(
+    graph_builder&, F&&, Args&&...) = delete;
 
 }  // namespace hostlaunch

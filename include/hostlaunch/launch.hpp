@@ -11,8 +11,9 @@
 // captures a graph; misuse::no_context for a default stream while no context is current;
 // misuse::in_host_function, forked and exiting for where the caller is; misuse::driver_unavailable
 // without a usable driver; else the code with which the driver refused. Those that keep something
-// throw std::bad_alloc too, and what copying fn and the arguments throws. Then nothing was enqueued
-// and what was passed has been destroyed.
+// throw std::bad_alloc too, and what copying fn and the arguments throws. A null function pointer
+// and an empty std::function are CUDA_ERROR_INVALID_VALUE. Then nothing was enqueued and what was
+// passed has been destroyed.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +64,15 @@ template <class F>
     requires std::invocable<F&>
 void host_launch(stream_ref stream, std::reference_wrapper<F> fn) {
     using borrowed = detail::borrowed<F>;
+    if constexpr (std::is_pointer_v<F>) {
+        if (fn.get() == nullptr) detail::refuse_null();
+    }
     detail::launch_borrowed(stream, &borrowed::trampoline, borrowed::address(fn.get()));
 }
+
+template <class F, class... Args>
+    requires detail::refused<F, Args...>
+error_the_callable_cannot_be_copied_or_called_with_copies_of_these_arguments host_launch(
+    stream_ref, F&&, Args&&...) = delete;
 
 }  // namespace hostlaunch

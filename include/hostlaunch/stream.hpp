@@ -72,7 +72,8 @@ class HOSTLAUNCH_API stream {
   public:
     // Throws CUDA_ERROR_INVALID_VALUE for a priority out of range, CUDA_ERROR_INVALID_DEVICE for a
     // device that does not exist.
-    explicit stream(const stream_options& options = {});
+    stream();
+    explicit stream(const stream_options& options);
     ~stream();  // closes
     stream(stream&&) noexcept;
     stream& operator=(stream&&) noexcept;
@@ -89,7 +90,7 @@ class HOSTLAUNCH_API stream {
     void sync();
 
     // Records an event behind all work enqueued so far: a new one, or one of the same context (of
-    // another one: CUDA_ERROR_INVALID_HANDLE).
+    // another one: CUDA_ERROR_INVALID_HANDLE). An event that owns nothing yet becomes a new one.
     event record();
     void record(event& again);
 

@@ -60,6 +60,11 @@ void require_launches(const char* what) {
 
 namespace detail {
 
+void refuse_null() {
+    throw error(abi::error_invalid_value, "CUDA_ERROR_INVALID_VALUE",
+                "the host function is refused: it is a null pointer or an empty std::function");
+}
+
 static_assert(sizeof(core::record::payload) == storage_bytes);
 static_assert(alignof(core::record) >= storage_alignment);
 
@@ -149,11 +154,13 @@ void launch_borrowed(stream_ref stream, void (*trampoline)(void*), void* fn) {
 }  // namespace detail
 
 void host_launch(stream_ref stream, void (*fn)(void*), void* user_data) {
+    if (fn == nullptr) detail::refuse_null();
     require_launches(attempted);
     core::throw_if_failed(launch_bare(stream, fn, user_data), attempted);
 }
 
 void host_launch(stream_ref stream, void (*fn)(void*), std::span<const std::byte> user_data) {
+    if (fn == nullptr) detail::refuse_null();
     require_launches(attempted);
     void* copy = core::copy_user_data(user_data);
     if (copy == nullptr && !user_data.empty()) throw std::bad_alloc();

@@ -6,12 +6,22 @@
 #include "surface/border.hpp"
 
 namespace hostlaunch {
+namespace {
+
+core::event& owned(const std::unique_ptr<core::event>& event, const char* attempted) {
+    if (event == nullptr) core::throw_error(core::refuse_closed("event"), attempted);
+    return *event;
+}
+
+}  // namespace
 
 CUstream_st* stream_ref::owned_handle() const noexcept {
     return reinterpret_cast<CUstream_st*>(owner_->raw());
 }
 
 stream::stream(std::shared_ptr<core::stream> made) noexcept : impl_(std::move(made)) {}
+
+stream::stream() : stream(stream_options{}) {}
 
 stream::stream(const stream_options& options) {
     core::throw_if_failed(core::enter_driver(), "stream()");
@@ -61,6 +71,10 @@ event stream::record() {
 }
 
 void stream::record(event& again) {
+    if (again.impl_ == nullptr) {
+        again = record();
+        return;
+    }
     use_object(*impl_, "stream", "stream::record", [&](core::stream& s) {
         const core::handle::use use(again.impl_->guard());
         return use ? core::record_event(s.target(), *again.impl_) : core::refuse_closed("event");
@@ -69,6 +83,7 @@ void stream::record(event& again) {
 
 void stream::wait(const event& e) {
     use_object(*impl_, "stream", "stream::wait", [&](core::stream& s) {
+        if (e.impl_ == nullptr) return core::refuse_closed("event");
         const core::handle::use use(e.impl_->guard());
         return use ? core::wait_event(s.target(), *e.impl_) : core::refuse_closed("event");
     });
@@ -97,30 +112,32 @@ bool stream::is_closed() const noexcept {
 }
 
 event::event(std::unique_ptr<core::event> made) noexcept : impl_(std::move(made)) {}
+event::event() noexcept = default;
 event::~event() = default;
 event::event(event&&) noexcept = default;
 event& event::operator=(event&&) noexcept = default;
 
 CUevent_st* event::handle() const noexcept {
-    return reinterpret_cast<CUevent_st*>(impl_->raw());
+    return impl_ == nullptr ? nullptr : reinterpret_cast<CUevent_st*>(impl_->raw());
 }
 
 void event::sync() {
-    use_object(*impl_, "event", "event::sync",
+    use_object(owned(impl_, "event::sync"), "event", "event::sync",
                [](core::event& e) { return core::as_is::settle_after(e.sync()); });
 }
 
 bool event::is_done() const {
     bool done = false;
-    use_object(*impl_, "event", "event::is_done", [&](core::event& e) { return e.query(&done); });
+    use_object(owned(impl_, "event::is_done"), "event", "event::is_done",
+               [&](core::event& e) { return e.query(&done); });
     return done;
 }
 
 void event::close() noexcept {
-    impl_->close();
+    if (impl_ != nullptr) impl_->close();
 }
 bool event::is_closed() const noexcept {
-    return impl_->is_closed();
+    return impl_ == nullptr || impl_->is_closed();
 }
 
 }  // namespace hostlaunch

@@ -42,7 +42,7 @@ static_assert(!std::is_copy_constructible_v<stream> &&
 static_assert(!std::is_copy_constructible_v<event> && std::is_nothrow_move_constructible_v<event>);
 static_assert(!std::is_copy_constructible_v<buffer> &&
               std::is_nothrow_move_constructible_v<buffer>);
-static_assert(!std::is_default_constructible_v<event>);
+static_assert(std::is_nothrow_default_constructible_v<event>);
 static_assert(std::is_base_of_v<std::runtime_error, error>);
 
 // Which calls exist.
@@ -91,6 +91,33 @@ static_assert(!can_launch<as_is_function>);
 static_assert(!can_launch<as_is_function, const int*>);
 static_assert(!can_launch<int>);
 static_assert(!can_launch<std::nullptr_t>);
+
+static_assert(!can_launch<as_is_function, int>);
+static_assert(!can_launch<std::unique_ptr<int>>);
+
+// contract: C5. With a builder any number of times: nothing is moved out.
+template <class... Given>
+concept can_build =
+    requires(graph_builder b, Given&&... given) { host_launch(b, std::forward<Given>(given)...); };
+template <class... Given>
+concept can_call_back =
+    requires(graph_builder b, Given&&... given) { b.callback(std::forward<Given>(given)...); };
+static_assert(can_build<needs_an_int, int> && can_call_back<needs_an_int, int>);
+static_assert(can_build<as_is_function, void*> && can_call_back<as_is_function, void*>);
+static_assert(can_build<only_lvalue> && can_call_back<only_lvalue>);
+static_assert(!can_build<only_rvalue> && !can_call_back<only_rvalue>);
+static_assert(!can_build<needs_an_int> && !can_call_back<needs_an_int>);
+static_assert(!can_build<needs_an_int, std::string> && !can_call_back<needs_an_int, std::string>);
+static_assert(!can_build<void (*)(std::unique_ptr<int>), std::unique_ptr<int>>);
+static_assert(!can_build<move_only&> && !can_call_back<move_only&>);
+
+// contract: C5. Members that are made without an argument.
+struct aggregate {
+    stream s;
+    event e;
+};
+static_assert(requires { aggregate{}; });
+static_assert(std::is_convertible_v<decltype([] { return aggregate{}; }()), aggregate>);
 
 // Where a callable lives. contract: C4
 template <std::size_t Size, std::size_t Alignment = 1>

@@ -58,6 +58,41 @@ TEST_F(objects, making_and_using_them_leaves_no_context_behind) {
     }).join();
 }
 
+// contract: C5
+TEST_F(objects, an_event_may_be_made_before_there_is_a_stream) {
+    event e;
+    EXPECT_TRUE(e.is_closed());
+    EXPECT_EQ(e.handle(), nullptr);
+    e.close();
+    expect_misuse(misuse::closed, [&] { e.sync(); });
+    expect_misuse(misuse::closed, [&] { (void)e.is_done(); });
+    expect_misuse(misuse::closed, [&] { s_->wait(e); });
+    s_->record(e);
+    EXPECT_FALSE(e.is_closed());
+    e.sync();
+    EXPECT_TRUE(e.is_done());
+    const event moved = std::move(e);
+    EXPECT_TRUE(e.is_closed());  // NOLINT(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
+    EXPECT_FALSE(moved.is_closed());
+    s_->record(e);
+    s_->wait(e);
+    EXPECT_NE(e.handle(), moved.handle());
+}
+
+// contract: C5
+TEST_F(objects, are_members_of_aggregates_and_elements_of_arrays) {
+    struct slot {
+        stream s;
+        event done;
+    };
+    std::array<slot, 2> slots{};
+    for (slot& each : slots) {
+        each.s.record(each.done);
+        each.done.sync();
+    }
+    EXPECT_NE(slots[0].s.handle(), slots[1].s.handle());
+}
+
 // contract: S6
 TEST_F(objects, a_closed_stream_refuses_every_call_and_closes_again) {
     event e = s_->record();

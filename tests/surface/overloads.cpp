@@ -231,12 +231,43 @@ TEST_F(overloads, every_overload_takes_a_handle_as_well_as_a_stream) {
     EXPECT_EQ(counter, 3);
 }
 
-TEST_F(overloads, a_null_function_pointer_for_the_driver_is_its_error) {
+template <class F>
+void expect_null_refused(F&& launch) {
+    EXPECT_EQ(code_thrown_by(std::forward<F>(launch)), abi::error_invalid_value);
+}
+
+// contract: C5
+TEST_F(overloads, a_null_function_pointer_is_refused_at_the_call) {
     void (*none)(void*) = nullptr;
-    EXPECT_EQ(code_thrown_by([&] { host_launch(*s_, none, nullptr); }), abi::error_invalid_value);
+    expect_null_refused([&] { host_launch(*s_, none, nullptr); });
     const std::array<std::byte, 8> bytes{};
-    EXPECT_EQ(code_thrown_by([&] { host_launch(*s_, none, bytes); }), abi::error_invalid_value);
+    expect_null_refused([&] { host_launch(*s_, none, bytes); });
+    void (*plain)() = nullptr;
+    expect_null_refused([&] { host_launch(*s_, plain); });
+    expect_null_refused([&] { host_launch(*s_, std::ref(plain)); });
+    void (*with_arguments)(int, const std::string&) = nullptr;
+    expect_null_refused([&] { host_launch(*s_, with_arguments, 1, "text"); });
+    std::string (std::string::*member)() const = nullptr;
+    expect_null_refused([&] { host_launch(*s_, member, std::string()); });
+    expect_null_refused([&] { host_launch(*s_, std::function<void()>()); });
+    std::function<void(int)> empty;
+    expect_null_refused([&] { host_launch(*s_, empty, 1); });
+    s_->sync();
     expect_gated(0);
+}
+
+// contract: C5
+TEST_F(overloads, what_only_looks_null_is_launched) {
+    struct from_null {
+        from_null(std::nullptr_t = nullptr) {}
+        void operator()() const { count_call(); }
+    };
+    calls = 0;
+    host_launch(*s_, from_null{});
+    host_launch(*s_, [] { count_call(); });
+    host_launch(*s_, [](const void* p) { calls += p == nullptr ? 1 : 100; }, nullptr);
+    s_->sync();
+    EXPECT_EQ(calls, 3);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // How a callable with its arguments lives in a launch record. Not for direct use.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -11,8 +10,23 @@
 #include <type_traits>
 #include <utility>
 
+#include "hostlaunch/detail/callable.hpp"
 #include "hostlaunch/export.hpp"
 #include "hostlaunch/stream.hpp"
+
+// The thread sanitizer of a program sees no atomics in a library that is built without it, so it is
+// told of closures.
+#if defined(__SANITIZE_THREAD__)
+#define HOSTLAUNCH_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOSTLAUNCH_THREAD_SANITIZER
+#endif
+#endif
+#ifdef HOSTLAUNCH_THREAD_SANITIZER
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
 
 namespace hostlaunch {
 namespace core {
@@ -32,19 +46,20 @@ struct closure_operations {
     void (*destroy)(void* storage) noexcept;  // null if there is nothing to destroy
 };
 
-template <class T>
-inline constexpr bool is_reference_wrapper = false;
-template <class T>
-inline constexpr bool is_reference_wrapper<std::reference_wrapper<T>> = true;
+// Around each use of a closure, which goes from thread to thread.
+struct closure_use {
+#ifdef HOSTLAUNCH_THREAD_SANITIZER
+    explicit closure_use(void* storage) noexcept : storage_(storage) { __tsan_acquire(storage_); }
+    ~closure_use() { __tsan_release(storage_); }
+    closure_use(const closure_use&) = delete;
+    closure_use& operator=(const closure_use&) = delete;
 
-// Excluded: what the other overloads take.
-template <class F, class... Args>
-concept launchable = std::invocable<std::decay_t<F>, std::decay_t<Args>...> &&
-                     std::constructible_from<std::decay_t<F>, F> &&
-                     (std::constructible_from<std::decay_t<Args>, Args> && ...) &&
-                     !(std::convertible_to<std::decay_t<F>, void (*)(void*)> &&
-                       std::is_pointer_v<std::decay_t<F>> && sizeof...(Args) == 1) &&
-                     !(is_reference_wrapper<std::decay_t<F>> && sizeof...(Args) == 0);
+  private:
+    void* storage_;
+#else
+    explicit closure_use(void*) noexcept {}
+#endif
+};
 
 // A callable with its arguments, in place if it fits, else on the heap behind a pointer in place.
 template <class F, class... Args>
@@ -59,6 +74,8 @@ struct closure {
 
     template <class G, class... Given>
     static void construct(void* storage, G&& fn, Given&&... given) {
+        if (is_null<F>(fn)) refuse_null();
+        const closure_use use(storage);
         if constexpr (in_place) {
             ::new (storage)
                 content{F(std::forward<G>(fn)), std::tuple<Args...>(std::forward<Given>(given)...)};
@@ -77,12 +94,14 @@ struct closure {
     }
 
     static void run(void* storage) {
+        const closure_use use(storage);
         content& c = get(storage);
         std::apply([&c](Args&... args) { (void)std::invoke(std::move(c.fn), std::move(args)...); },
                    c.args);
     }
 
     static void destroy(void* storage) noexcept {
+        const closure_use use(storage);
         if constexpr (in_place) {
             get(storage).~content();
         } else {
