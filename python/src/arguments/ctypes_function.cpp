@@ -2,20 +2,12 @@
 // What ctypes lets one see of a function pointer: attributes, flags, the buffer with its address.
 #include "arguments/ctypes_function.hpp"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstring>
 
 #include "cpython/attributes.hpp"
 #include "cpython/exceptions.hpp"
 #include "cpython/thunks.hpp"
-
-#ifdef __GLIBC_PREREQ
-#if __GLIBC_PREREQ(2, 35)
-#define HOSTLAUNCH_HAS_FIND_OBJECT
-#endif
-#endif
 
 namespace hostlaunch::python {
 namespace {
@@ -147,17 +139,6 @@ bool read_address(PyObject* function, abi::host_fn* code) {
     return true;
 }
 
-// Asked each time: a library may be closed and its addresses be reused.
-bool is_in_loaded_library(abi::host_fn code) {
-#ifdef HOSTLAUNCH_HAS_FIND_OBJECT
-    dl_find_object found;  // takes no lock and reads no symbols
-    return _dl_find_object(reinterpret_cast<void*>(code), &found) == 0;
-#else
-    Dl_info info{};
-    return dladdr(reinterpret_cast<void*>(code), &info) != 0 && info.dli_fname != nullptr;
-#endif
-}
-
 // The code of a thunk was made for its prototype, whatever was declared on an object later, and for
 // the calling convention of the function pointers that it went through.
 bool check_thunk(const thunk_search& found) {
@@ -171,7 +152,7 @@ bool check_thunk(const thunk_search& found) {
 }
 
 // What must live for the code to live, besides the function pointer itself.
-bool keep_code(PyObject* function, PyTypeObject* base, ctypes_function& out) {
+bool keep_code(PyObject* function, PyTypeObject* base, native_function& out) {
     thunk_search found;
     if (!find_thunk(function, base, reinterpret_cast<void*>(out.code), found)) return false;
     out.wraps_python = static_cast<bool>(found.thunk);
@@ -194,7 +175,7 @@ int is_ctypes_function(PyObject* object) {
     return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(base));
 }
 
-bool check_ctypes_function(PyObject* function, ctypes_function& out) {
+bool check_ctypes_function(PyObject* function, native_function& out) {
     if (!check_flags(function)) return false;
     if (!check_declaration(function)) return false;
     if (!read_address(function, &out.code)) return false;

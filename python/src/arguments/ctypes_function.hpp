@@ -2,8 +2,7 @@
 // Recognising ctypes function pointers declared as CUhostFn, and the Python thunks among them.
 #pragma once
 
-#include "cpython/python.hpp"
-#include "driver/abi.hpp"
+#include "arguments/native_function.hpp"
 
 namespace hostlaunch::python {
 
@@ -11,18 +10,10 @@ namespace hostlaunch::python {
 // set. Does not import ctypes: without it no such object exists.
 int is_ctypes_function(PyObject* object);
 
-// A checked function pointer.
-struct ctypes_function {
-    abi::host_fn code = nullptr;  // copied: what is assigned later to its memory changes nothing
-    bool wraps_python = false;    // as well as ctypes lets one see
-    bool in_library = false;      // in a loaded library, so no thunk
-    owned kept;                   // what must live besides the object itself, or null
-};
-
 // Requires the declaration in force to be CUhostFn: result None, arguments exactly (c_void_p,), and
 // the prototype of a thunk as well. Returns false with TypeError or ValueError set. requires: the
 // object is one.
-bool check_ctypes_function(PyObject* function, ctypes_function& out);
+bool check_ctypes_function(PyObject* function, native_function& out);
 
 bool init_ctypes_function();
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "arguments/ctypes_function.hpp"
+#include "arguments/foreign_function.hpp"
 #include "arguments/numbers.hpp"
 #include "core/user_data.hpp"
 #include "cpython/attributes.hpp"
@@ -208,6 +209,13 @@ bool check_user_data(PyObject* user_data, function_argument& out) {
     return false;
 }
 
+// 1: fn is a pointer to compiled code, 0: it is none, -1 with an exception set.
+int check_native(PyObject* fn, native_function& out) {
+    const int ctypes = is_ctypes_function(fn);
+    if (ctypes > 0) return check_ctypes_function(fn, out) ? 1 : -1;
+    return ctypes == 0 ? check_foreign_function(fn, out) : ctypes;
+}
+
 }  // namespace
 
 function_argument::~function_argument() {
@@ -219,12 +227,10 @@ bool check_function(PyObject* fn, PyObject* user_data, function_argument& out) {
     if (PyFunction_Check(fn) || PyMethod_Check(fn) || PyCFunction_Check(fn)) {
         return check_callable(fn, user_data);
     }
-    const int ctypes = is_ctypes_function(fn);
-    if (ctypes < 0) return false;
-    if (ctypes == 0) return check_callable(fn, user_data);
-
-    ctypes_function function;
-    if (!check_ctypes_function(fn, function)) return false;
+    native_function function;
+    const int is_native = check_native(fn, function);
+    if (is_native < 0) return false;
+    if (is_native == 0) return check_callable(fn, user_data);
     out.code = function.code;
     out.kind = function.wraps_python ? function_kind::thunk
                : function.in_library ? function_kind::compiled
@@ -243,7 +249,8 @@ bool init_function_argument() {
     const owned functools(PyImport_ImportModule("functools"));
     if (!functools) return false;
     partial_type = PyObject_GetAttrString(functools.get(), "partial");
-    return partial_type != nullptr && PyErr_Occurred() == nullptr && init_ctypes_function();
+    return partial_type != nullptr && PyErr_Occurred() == nullptr && init_ctypes_function() &&
+           init_foreign_function();
 }
 
 }  // namespace hostlaunch::python
