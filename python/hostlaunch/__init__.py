@@ -13,6 +13,7 @@ embedded driver.
 in stream order
 """
 
+from hostlaunch import _native
 from hostlaunch._errors import CUDAError, EmbeddedDriverWarning
 from hostlaunch._info import DriverInfo, Stats, driver, stats
 from hostlaunch._native import (
@@ -42,3 +43,5 @@ __all__ = [
     "host_launch",
     "stats",
 ]
+
+_native._imported()  # from here on it can be imported once

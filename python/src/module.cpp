@@ -2,9 +2,6 @@
 // The extension module hostlaunch._native.
 #include <nanobind/nanobind.h>
 
-#include <atomic>
-#include <stdexcept>
-
 #include "arguments/errors.hpp"
 #include "arguments/function_argument.hpp"
 #include "arguments/stream_argument.hpp"
@@ -19,6 +16,7 @@
 #include "cpython/module_guard.hpp"
 #include "cpython/python.hpp"
 #include "driver/driver.hpp"
+#include "import_once.hpp"
 #include "tasks/exit.hpp"
 #include "tasks/host_launch.hpp"
 #include "tasks/release.hpp"
@@ -32,22 +30,18 @@ void require(bool done) {
     if (!done) throw nb::python_error();
 }
 
-// One interpreter owns the payloads, the thread states and nanobind's state: contract X4.
-int require_main_interpreter(PyObject*) {
-    if (in_main_interpreter()) return 0;
-    PyErr_SetString(PyExc_ImportError,
-                    "hostlaunch does not support subinterpreters: import it in the main one");
-    return -1;
-}
-
-// The classes, the release list and the exit handler belong to the first module object.
-void require_first_import() {
-    static std::atomic<bool> imported{false};
-    if (imported.exchange(true)) {
-        throw std::runtime_error(
-            "hostlaunch was imported before in this process and cannot be imported anew: its "
-            "modules must stay in sys.modules");
+// What is refused, and what may run Python code, comes before nanobind hears of the import: a
+// Ctrl-C there is passed on as it is, and leaves nothing behind that a second try minds. One
+// interpreter owns the payloads, the thread states and nanobind's state: contract X4.
+int begin_import(PyObject* module) {
+    if (!in_main_interpreter()) {
+        PyErr_SetString(PyExc_ImportError,
+                        "hostlaunch does not support subinterpreters: import it in the main one");
+        return -1;
     }
+    const bool begun = may_import(module) && init_names() && init_errors() &&
+                       init_function_argument() && init_stream_argument() && init_exit(module);
+    return begun ? 0 : -1;
 }
 
 nb::tuple read_stats() {
@@ -70,18 +64,14 @@ nb::tuple read_driver() {
 }  // namespace
 }  // namespace hostlaunch::python
 
-// Behind PyInit__native: nanobind must not hear of an import that is refused.
+// Behind PyInit__native, and after begin_import.
 NB_MODULE(_classes, m) {
     using namespace hostlaunch::python;
     // Objects may rightly outlive the interpreter: payloads of functions dropped at exit.
     nb::set_leak_warnings(false);
     m.doc() = "Native part of hostlaunch; use the package.";
-    require_first_import();
+    if (joins_first_import(m.ptr())) return;
     init_attach();
-    require(init_names());
-    require(init_errors());
-    require(init_function_argument());
-    require(init_stream_argument());
     init_release();
     bind_event(m);
     bind_stream(m);
@@ -91,15 +81,15 @@ NB_MODULE(_classes, m) {
     m.attr("__version__") = HOSTLAUNCH_VERSION;
     m.def("_stats", &read_stats);
     m.def("_driver", &read_driver);
-    require(init_exit(m.ptr()));
+    m.def("_imported", &finish_import);
+    require(remember_import(m.ptr()));
 }
 
 extern "C" NB_EXPORT PyObject* PyInit__native() {
     using namespace hostlaunch::python;
-    if (require_main_interpreter(nullptr) != 0) return nullptr;
     static PyObject* definition = nullptr;
-    if (definition == nullptr) {
-        definition = check_first(PyInit__classes(), &require_main_interpreter);
-    }
+    // CPython may call this in the main interpreter for another one: check_first looks again.
+    if (!in_main_interpreter() && begin_import(nullptr) != 0) return nullptr;
+    if (definition == nullptr) definition = check_first(PyInit__classes(), &begin_import);
     return definition;
 }

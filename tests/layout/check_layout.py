@@ -55,7 +55,7 @@ LAYERS = {
     "python/src/arguments": ("arguments/", "cpython/", *LIBRARY),
     "python/src/tasks": ("tasks/", "arguments/", "cpython/", *LIBRARY),
     "python/src/classes": ("classes/", "tasks/", "arguments/", "cpython/", *LIBRARY),
-    "python/src": ("classes/", "tasks/", "arguments/", "cpython/", *LIBRARY),
+    "python/src": ("import_once.hpp", "classes/", "tasks/", "arguments/", "cpython/", *LIBRARY),
 }
 
 # What they may include in angle brackets, where that is limited: in public headers the standard

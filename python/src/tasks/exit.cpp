@@ -106,12 +106,16 @@ PyMethodDef at_exit_definition = {"_at_exit", &at_exit, METH_NOARGS, nullptr};
 }  // namespace
 
 bool init_exit(PyObject* module) {
-    core::on_fork_child(&in_forked_child);
-    const owned handler(PyCFunction_New(&at_exit_definition, nullptr));
+    static bool registered = false;  // an import that is tried again comes here again
+    if (registered) return true;
     const owned atexit(PyImport_ImportModule("atexit"));
+    const owned handler(PyCFunction_New(&at_exit_definition, nullptr));
     if (!handler || !atexit) return false;
     const owned done(PyObject_CallMethod(atexit.get(), "register", "O", handler.get()));
-    return done && PyModule_AddObjectRef(module, "_at_exit", handler.get()) == 0;
+    if (!done || PyModule_AddObjectRef(module, "_at_exit", handler.get()) != 0) return false;
+    core::on_fork_child(&in_forked_child);
+    registered = true;
+    return true;
 }
 
 }  // namespace hostlaunch::python
