@@ -16,6 +16,7 @@
 #include "cpython/module_guard.hpp"
 #include "cpython/python.hpp"
 #include "driver/driver.hpp"
+#include "driver/settings.hpp"
 #include "import_once.hpp"
 #include "tasks/exit.hpp"
 #include "tasks/host_launch.hpp"
@@ -61,6 +62,25 @@ nb::tuple read_driver() {
     return nb::make_tuple(name, lib.version, nb::steal(path.release()));
 }
 
+// What `python -m hostlaunch` tells; with the driver loaded.
+nb::object read_fallback_reason() {
+    return nb::steal(decoded(driver_library::load().fallback_reason).release());
+}
+
+// A setting as the library reads it: None if it is unset, empty or not to be trusted.
+nb::object read_setting(const char* name) {
+    const char* said = settings::text(name);
+    return said == nullptr ? nb::none() : nb::steal(decoded(said).release());
+}
+
+const char* read_build() {
+#ifdef __clang__
+    return "clang++ " __clang_version__;
+#else
+    return "g++ " __VERSION__;
+#endif
+}
+
 }  // namespace
 }  // namespace hostlaunch::python
 
@@ -82,6 +102,9 @@ NB_MODULE(_classes, m) {
     m.def("_stats", &read_stats);
     m.def("_driver", &read_driver);
     m.def("_imported", &finish_import);
+    m.def("_fallback_reason", &read_fallback_reason);
+    m.def("_setting", &read_setting, nb::sig("def _setting(name) -> str | None"));
+    m.def("_build", &read_build);
     require(remember_import(m.ptr()));
 }
 

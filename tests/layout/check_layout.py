@@ -30,7 +30,6 @@ EXCEPTIONS = {
     ("src/embedded/entry_list.def", "width"): "one entry point on each line",
     ("src/embedded/entries/error_names.def", "width"): "one error on each line",
     ("tests/conformance/extra_entries.def", "width"): "one entry point on each line",
-    ("python/hostlaunch/embedded.py", "settings"): "makes the environment of another program",
 }
 
 EXTENSION = "python/src"
