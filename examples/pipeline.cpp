@@ -22,6 +22,7 @@
 #include <system_error>
 #include <vector>
 
+#include "embedded/engine/capture.hpp"
 #include "sha256.hpp"
 
 namespace {

@@ -4,8 +4,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include "arguments/errors.hpp"
-
 namespace hostlaunch::python {
 namespace {
 
@@ -79,8 +77,6 @@ bool remember_import(PyObject* module) {
 }
 
 void finish_import() {
-    // The exceptions are those of the package that got to its end.
-    if (!init_errors()) throw nanobind::python_error();
     this_copy.finished = true;
 }
 

@@ -5,7 +5,6 @@
 #include <new>
 
 #include "core/process.hpp"
-#include "core/waits.hpp"
 #include "driver/driver.hpp"
 
 namespace hostlaunch::core {
@@ -87,14 +86,12 @@ abi::event event::raw() const noexcept {
     return reinterpret_cast<abi::event>(handle_.value());
 }
 
-status event::create(const stream_target& target, std::unique_ptr<event>& out, unsigned flags) {
-    flags |= abi::event_disable_timing;
-    if (blocking_by_default()) flags |= abi::event_blocking_sync;
+status event::create(const stream_target& target, std::unique_ptr<event>& out) {
     const relaxed_capture mode;
     const current_context scope(target.context);
     if (!scope.status().ok()) return scope.status();
     abi::event created = nullptr;
-    if (const int code = api().event_create(&created, flags)) {
+    if (const int code = api().event_create(&created, abi::event_disable_timing)) {
         return {code, "cuEventCreate"};
     }
     out.reset(new (std::nothrow) event(created));
@@ -166,11 +163,11 @@ status record_event(stream_target target, event& e) noexcept {
     return {api().event_record(e.raw(), target.handle), "cuEventRecord"};
 }
 
-status record_new_event(stream_target target, std::unique_ptr<event>& out, unsigned flags) {
+status record_new_event(stream_target target, std::unique_ptr<event>& out) {
     const work_scope scope(target);
     if (!scope.status().ok()) return scope.status();
     std::unique_ptr<event> made;
-    if (const status s = event::create(target, made, flags); !s.ok()) return s;
+    if (const status s = event::create(target, made); !s.ok()) return s;
     if (const int code = api().event_record(made->raw(), target.handle)) {
         return {code, "cuEventRecord"};
     }

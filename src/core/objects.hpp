@@ -62,10 +62,8 @@ class stream : private stream_handle, public std::enable_shared_from_this<stream
 
 class event {
   public:
-    // Creates an event in the target's context, with event_blocking_sync or as the setting says.
-    // requires: target.context is filled.
-    static status create(const stream_target& target, std::unique_ptr<event>& out,
-                         unsigned flags = 0);
+    // Creates an event in the target's context. requires: target.context is filled.
+    static status create(const stream_target& target, std::unique_ptr<event>& out);
 
     abi::event raw() const noexcept;
     bool is_closed() const noexcept { return handle_.is_closed(); }
@@ -116,7 +114,7 @@ status on_stream(stream* own, const stream_target& named, F&& f, const char* rol
 // Work on a stream, named by what its carrier tells. The stream may capture.
 status sync_stream(stream_target target) noexcept;
 status record_event(stream_target target, event& e) noexcept;
-status record_new_event(stream_target target, std::unique_ptr<event>& out, unsigned flags = 0);
+status record_new_event(stream_target target, std::unique_ptr<event>& out);
 status wait_event(stream_target target, event& e) noexcept;
 status wait_stream(stream_target target, stream_target other);
 status copy(stream_target target, buffer& destination, buffer& source) noexcept;

@@ -18,14 +18,17 @@ namespace {
 template <class Ours, class Theirs>
 struct same_shape;
 
+template <class T>
+constexpr bool is_made = std::is_class_v<T> || std::is_union_v<T>;
+
 template <class Ours, class Theirs>
 constexpr bool same_pointee() {
     using ours = std::remove_cv_t<Ours>;
     using theirs = std::remove_cv_t<Theirs>;
     if constexpr (std::is_void_v<ours> || std::is_void_v<theirs>) {
         return true;
-    } else if constexpr (std::is_class_v<ours> || std::is_class_v<theirs>) {
-        return std::is_class_v<ours> && std::is_class_v<theirs>;
+    } else if constexpr (is_made<ours> || is_made<theirs>) {
+        return is_made<ours> && is_made<theirs>;
     } else {
         return same_shape<ours, theirs>::value;
     }
@@ -38,10 +41,11 @@ struct same_shape {
         return std::is_integral_v<pointed> || std::is_enum_v<pointed> ||
                std::is_floating_point_v<pointed>;
     }
-    static constexpr bool value =
+    static constexpr bool are_numbers =
         is_number(static_cast<Ours*>(nullptr)) && is_number(static_cast<Theirs*>(nullptr)) &&
-        std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs> &&
-        sizeof(Ours) == sizeof(Theirs);
+        std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
+    static constexpr bool are_made = is_made<Ours> && is_made<Theirs>;
+    static constexpr bool value = (are_numbers || are_made) && sizeof(Ours) == sizeof(Theirs);
 };
 
 template <>
@@ -95,8 +99,39 @@ static_assert(same_shape<get_proc_address_fn, PFN_cuGetProcAddress_v12000>::valu
 #undef HOSTLAUNCH_DRIVER_ENTRY
 
 // What the embedded driver exports.
-using embedded::stream_callback;
+using namespace embedded;  // NOLINT: the list's vocabulary
 static_assert(sizeof(embedded::edge_data) == sizeof(CUgraphEdgeData));
+static_assert(sizeof(embedded::copy_params) == sizeof(CUDA_MEMCPY3D));
+static_assert(offsetof(embedded::copy_params, to) == offsetof(CUDA_MEMCPY3D, dstXInBytes));
+static_assert(offsetof(embedded::copy_end, address) == offsetof(CUDA_MEMCPY3D, srcDevice));
+static_assert(offsetof(embedded::copy_end, height) == offsetof(CUDA_MEMCPY3D, srcHeight));
+static_assert(offsetof(embedded::copy_params, depth) == offsetof(CUDA_MEMCPY3D, Depth));
+static_assert(sizeof(embedded::flat_copy_params) == sizeof(CUDA_MEMCPY2D));
+static_assert(offsetof(embedded::flat_copy_params, to) == offsetof(CUDA_MEMCPY2D, dstXInBytes));
+static_assert(offsetof(embedded::flat_copy_end, pitch) == offsetof(CUDA_MEMCPY2D, srcPitch));
+static_assert(sizeof(embedded::fill_params) == sizeof(CUDA_MEMSET_NODE_PARAMS_v1));
+static_assert(offsetof(embedded::fill_params, width) == offsetof(CUDA_MEMSET_NODE_PARAMS, width));
+static_assert(sizeof(embedded::value_params) == sizeof(CUstreamBatchMemOpParams));
+static_assert(offsetof(embedded::value_params, address) ==
+              offsetof(CUstreamBatchMemOpParams, waitValue.address));
+static_assert(offsetof(embedded::value_params, value) ==
+              offsetof(CUstreamBatchMemOpParams, writeValue.value64));
+static_assert(offsetof(embedded::value_params, flags) ==
+              offsetof(CUstreamBatchMemOpParams, waitValue.flags));
+static_assert(sizeof(embedded::batch_params) == sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS));
+static_assert(offsetof(embedded::batch_params, operations) ==
+              offsetof(CUDA_BATCH_MEM_OP_NODE_PARAMS, paramArray));
+static_assert(sizeof(embedded::memory_access) == sizeof(CUmemAccessDesc));
+static_assert(sizeof(embedded::pool_params) == sizeof(CUmemPoolProps));
+static_assert(offsetof(embedded::pool_params, most_bytes) == offsetof(CUmemPoolProps, maxSize));
+static_assert(sizeof(embedded::allocation_params) == sizeof(CUDA_MEM_ALLOC_NODE_PARAMS));
+static_assert(offsetof(embedded::allocation_params, address) ==
+              offsetof(CUDA_MEM_ALLOC_NODE_PARAMS, dptr));
+static_assert(sizeof(embedded::child_params) == sizeof(CUDA_CHILD_GRAPH_NODE_PARAMS));
+static_assert(sizeof(embedded::node_params) == sizeof(CUgraphNodeParams));
+static_assert(offsetof(embedded::node_params, copy.what) ==
+              offsetof(CUgraphNodeParams, memcpy.copyParams));
+static_assert(offsetof(embedded::node_params, fill.ctx) == offsetof(CUgraphNodeParams, memset.ctx));
 #define HOSTLAUNCH_EMBEDDED_ENTRY(symbol, base, version, traits, parameters, arguments) \
     static_assert(same_shape<result(*) parameters, PFN_##base##_v##version>::value,     \
                   "the signature of an exported " #base " is not that of CUDA version " #version);

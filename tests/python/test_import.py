@@ -84,12 +84,11 @@ def child(at):
     except KeyboardInterrupt:
         pass
     else:
-        if count < at:
-            return 1
+        return 1
     finally:
         builtins.__import__ = ask
         importlib.machinery.ExtensionFileLoader.exec_module = execute
-    for name in FORGOTTEN if "hostlaunch" not in sys.modules else ():
+    for name in FORGOTTEN:
         sys.modules.pop(name, None)
     import hostlaunch
     exec(USE, {"hostlaunch": hostlaunch})

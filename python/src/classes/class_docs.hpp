@@ -5,13 +5,13 @@
 namespace hostlaunch::python::docs {
 
 inline constexpr const char* stream_init_sig =
-    "def __init__(self, device_id: SupportsIndex | None = None, *, nonblocking: bool = True, "
-    "priority: SupportsIndex | None = None) -> None";
+    "def __init__(self, device_id: int | None = None, *, nonblocking: bool = True, "
+    "priority: int | None = None) -> None";
 inline constexpr const char* stream_wait_sig =
     "def wait(self, event_or_stream: Event | StreamLike) -> None";
 inline constexpr const char* buffer_init_sig =
-    "def __init__(self, nbytes: SupportsIndex, *, kind: Literal['device', 'pinned'] = 'device', "
-    "device_id: SupportsIndex | None = None) -> None";
+    "def __init__(self, nbytes: int, *, kind: Literal['device', 'pinned'] = 'device', "
+    "device_id: int | None = None) -> None";
 inline constexpr const char* exit_sig =
     "def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, "
     "traceback: TracebackType | None, /) -> None";
@@ -78,26 +78,13 @@ Examples
 >>> borrowed.sync()
 )";
 
-inline constexpr const char* sync_sig =
-    "def sync(self, timeout: float | None = None, *, blocking: bool | None = None) -> None";
-
 inline constexpr const char* stream_sync = R"(Wait until all work enqueued so far has completed.
 
 Detaches from the interpreter while it waits. On the main thread it also releases functions that
-have run. With a timeout signals interrupt it; without one Ctrl-C is raised when it returns.
-
-Parameters
-----------
-timeout : float, optional
-    The longest time to wait, in seconds; 0 only looks. None (default): no limit.
-blocking : bool, optional
-    True: sleep instead of keeping a processor busy, for half a millisecond more at the end. None
-    (default): as ``HOSTLAUNCH_BLOCKING_SYNC`` says. A wait with a timeout sleeps always.
+have run. Not interrupted by signals: Ctrl-C is raised when it returns.
 
 Raises
 ------
-TimeoutError
-    The work was not done in time. Nothing is lost: it goes on, and may be waited for again.
 CUDAError
     An error of this or earlier asynchronous work, or the stream captures: then the capture is
     invalidated.
@@ -223,17 +210,8 @@ inline constexpr const char* event_sync = R"(Wait until the work before the reco
 Detaches from the interpreter while it waits; on the main thread it also releases functions that
 have run.
 
-Parameters
-----------
-timeout : float, optional
-    As for `Stream.sync`.
-blocking : bool, optional
-    As for `Stream.sync`.
-
 Raises
 ------
-TimeoutError
-    The work was not done in time. Nothing is lost: it goes on, and may be waited for again.
 CUDAError
     An error of earlier asynchronous work, or the event was recorded in a capture: then the capture
     is invalidated.

@@ -23,16 +23,6 @@ capture_state* find_capture(std::uint64_t id) {
     return nullptr;
 }
 
-void record_node(stream_state& s, node_kind kind, const work& what, event target) {
-    auto made = std::make_unique<node_state>();
-    made->kind = kind;
-    made->what = what;
-    made->target = target;
-    made->dependencies = s.tips;
-    s.tips.reserve(1);
-    s.tips.assign(1, &add_node(*s.capture->built, std::move(made)));
-}
-
 void add_tips(stream_state& s, const std::vector<node_state*>& tips) {
     for (node_state* tip : tips) {
         if (std::find(s.tips.begin(), s.tips.end(), tip) == s.tips.end()) {
@@ -69,12 +59,16 @@ bool all_joined(const capture_state& c) {
                                          [&](const stream_state* s) { return joined(s->tips); });
 }
 
-void forget_capture(capture_state& c) {
+// With a list, the graph goes too, unless it was the caller's.
+void forget_capture(capture_state& c, object_list* due) {
     for (stream_state* s : c.members) {
         s->capture = nullptr;
         s->tips.clear();
     }
     std::erase(the_driver().captures, &c);
+    if (due != nullptr && !c.into_callers) {
+        destroy_graph(*c.built, *due);
+    }
     delete &c;
 }
 
@@ -91,14 +85,6 @@ bool has_member(const capture_state& c, const context_state& ctx) {
 result invalidate(capture_state& c, result answer) {
     c.invalid = true;
     return answer;
-}
-
-// Whether the stream takes new work: it may be in an invalid capture, or the legacy one.
-result refuse_work(const stream_state& s) {
-    if (s.capture != nullptr) {
-        return s.capture->invalid ? error_stream_capture_invalidated : success;
-    }
-    return s.is_legacy ? refuse_legacy(*s.ctx) : success;
 }
 
 // A wait for an event that was last recorded in a capture.
@@ -127,16 +113,48 @@ result wait_captured_event(stream_state& s, const event_state& e) {
 
 }  // namespace
 
+result refuse_work(const stream_state& s) {
+    if (s.capture != nullptr) {
+        return s.capture->invalid ? error_stream_capture_invalidated : success;
+    }
+    return s.is_legacy ? refuse_legacy(*s.ctx) : success;
+}
+
+void record_node(stream_state& s, node_action action) {
+    auto made = std::make_unique<node_state>();
+    made->action = std::move(action);
+    made->dependencies = s.tips;
+    s.tips.reserve(1);
+    s.tips.assign(1, &add_node(*s.capture->built, std::move(made)));
+}
+
 result enqueue(lock& held, stream_state& s, const work& what) {
     const result refused = refuse_work(s);
     if (refused == success) {
         if (s.capture != nullptr) {
-            record_node(s, kind_of(what), what, nullptr);
+            record_node(s, {.kind = kind_of(what), .what = what});
         } else {
             push(held, s, what);
         }
     }
     return refused;
+}
+
+result enqueue_values(lock& held, stream_state& s, context ctx, const value_params* values,
+                      std::size_t count) {
+    const result refused = refuse_work(s);
+    if (refused != success) {
+        return refused;
+    }
+    if (s.capture != nullptr) {
+        record_node(s, {.kind = node_kind::value, .values = {values, values + count}, .ctx = ctx});
+        return success;
+    }
+    reserve_operations(s, count, 0);
+    begin_append(s);
+    append_values(s, values, count);
+    drain(held);
+    return success;
 }
 
 result record_event(lock& held, stream_state& s, event_state& e, bool external) {
@@ -151,7 +169,7 @@ result record_event(lock& held, stream_state& s, event_state& e, bool external) 
         e.capture_id = 0;
         push_record(held, s, e);
     } else if (external) {
-        record_node(s, node_kind::record_event, work{}, e.handle);
+        record_node(s, {.kind = node_kind::record_event, .target = e.handle});
     } else {
         e.capture_tips = s.tips;
         e.capture_id = s.capture->id;
@@ -165,7 +183,7 @@ result wait_event(lock& held, stream_state& s, event_state& e, bool external) {
         return refused;
     }
     if (s.capture != nullptr && external) {
-        record_node(s, node_kind::wait_event, work{}, e.handle);
+        record_node(s, {.kind = node_kind::wait_event, .target = e.handle});
         return success;
     }
     if (e.capture_id != 0) {
@@ -179,7 +197,8 @@ result wait_event(lock& held, stream_state& s, event_state& e, bool external) {
     return e.last_record == 0 ? success : invalidate(*s.capture, error_stream_capture_isolation);
 }
 
-result begin_capture(stream_state& s, capture_mode mode) {
+result begin_capture(stream_state& s, capture_mode mode, graph_state* into,
+                     const std::vector<node_state*>& behind) {
     if (s.is_legacy) {
         return error_stream_capture_unsupported;
     }
@@ -194,8 +213,9 @@ result begin_capture(stream_state& s, capture_mode mode) {
     made->origin = &s;
     d.captures.reserve(d.captures.size() + 1);
     made->members.reserve(1);
-    made->built = &create_graph();
-    join(s, *made, {});
+    made->into_callers = into != nullptr;
+    made->built = into != nullptr ? into : &create_graph();
+    join(s, *made, behind);
     d.captures.push_back(made.release());
     return success;
 }
@@ -220,12 +240,10 @@ result end_capture(stream_state& s, graph* out, object_list& due) {
         answer = error_stream_capture_unjoined;
     }
     graph_state& g = *c.built;
-    forget_capture(c);
-    if (answer != success) {
-        destroy_graph(g, due);
-    } else if (out != nullptr) {
+    if (answer == success && out != nullptr) {
         *out = g.handle;
     }
+    forget_capture(c, answer == success ? nullptr : &due);
     return answer;
 }
 
@@ -249,9 +267,7 @@ void leave_capture(stream_state& s, object_list& due) {
     }
     capture_state& c = *s.capture;
     if (c.origin == &s) {
-        graph_state& g = *c.built;
-        forget_capture(c);
-        destroy_graph(g, due);
+        forget_capture(c, &due);
         return;
     }
     c.left.insert(c.left.end(), s.tips.begin(), s.tips.end());

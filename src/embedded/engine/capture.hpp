@@ -5,18 +5,27 @@
 // h200.md measured nothing else.
 #pragma once
 
-#include "embedded/engine/driver.hpp"
+#include "embedded/engine/graphs.hpp"
 
 namespace hostlaunch::embedded {
 
 // Runs the work in stream order, or records it if the stream is capturing.
 result enqueue(lock& held, stream_state& s, const work& what);
 
+// The same for waits and writes that stand together, in a context.
+result enqueue_values(lock& held, stream_state& s, context ctx, const value_params* values,
+                      std::size_t count);
+
 // Events in streams, capturing or not.
 result record_event(lock& held, stream_state& s, event_state& e, bool external);
 result wait_event(lock& held, stream_state& s, event_state& e, bool external);
 
-result begin_capture(stream_state& s, capture_mode mode);
+// Records an action as a node. requires: the stream captures, and nothing refuses that
+void record_node(stream_state& s, node_action action);
+
+// Into a graph of the caller's if one is given, behind these nodes of it.
+result begin_capture(stream_state& s, capture_mode mode, graph_state* into = nullptr,
+                     const std::vector<node_state*>& behind = {});
 // Whatever it returns but UNMATCHED, the capture has ended.
 result end_capture(stream_state& s, graph* out, object_list& due);
 
@@ -35,6 +44,7 @@ void abandon_capture(stream_state& s, object_list& due);
 
 // Each returns `success` if no capture forbids the call; else the captures in its way become
 // invalid.
+result refuse_work(const stream_state& s);       // new work: recorded, or run
 result refuse_unsafe();                          // by the mode table; allocation, say
 result refuse_legacy(const context_state& ctx);  // use of the legacy stream
 result refuse_wait(const stream_state& s);       // synchronising with or querying a stream

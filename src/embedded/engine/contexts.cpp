@@ -3,12 +3,12 @@
 #include "embedded/engine/contexts.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "embedded/engine/capture.hpp"
 #include "embedded/engine/executor.hpp"
 #include "embedded/engine/graphs.hpp"
+#include "embedded/engine/memory.hpp"
 #include "embedded/engine/queues.hpp"
 #include "embedded/engine/thread.hpp"
 #include "embedded/engine/waits.hpp"
@@ -65,17 +65,6 @@ void free_events(driver& d, context_state& ctx) {
     for (event_state* e : ctx.events) {
         d.handles.orphan(handle_bits(e->handle));
         delete e;
-    }
-}
-
-void free_memory(driver& d, const context_state& ctx) {
-    for (auto it = d.memory.begin(); it != d.memory.end();) {
-        if (it->second.ctx == &ctx) {
-            std::free(reinterpret_cast<void*>(it->first));
-            it = d.memory.erase(it);
-        } else {
-            ++it;
-        }
     }
 }
 
@@ -157,7 +146,7 @@ bool destroy_context(lock& held, context handle, object_list& due) {
     context_state& ctx = *quiet;
     free_streams(d, ctx, due);
     free_events(d, ctx);
-    free_memory(d, ctx);
+    free_memory_of(ctx);
     stop_executor(ctx.runs);
     d.handles.orphan(handle_bits(handle));
     std::erase(d.contexts, &ctx);

@@ -33,6 +33,17 @@ enum launch_mode : int {
 struct device_state {
     context_state* primary = nullptr;  // null while nobody retains it, and after a reset
     int retained = 0;
+    unsigned flags = 0;  // of the primary context, now or when it is made
+    amount graph_memory_used;
+    amount graph_memory_reserved;
+};
+
+// The pool that a place has from the start, and the one that is in force there.
+struct place_pools {
+    memory_location location;
+    int allocation_type;
+    memory_pool_state* own;
+    memory_pool_state* current;
 };
 
 struct driver {
@@ -41,8 +52,11 @@ struct driver {
     std::vector<device_state> devices;  // filled once, by cuInit
     std::vector<context_state*> contexts;
     std::map<std::uintptr_t, allocation> memory;  // by first address
+    std::vector<place_pools> places;              // of the places that were asked for
+    std::vector<memory_pool_state*> pools;        // all of them
+    bool pools_have_spare = false;                // since the last synchronisation
     std::vector<capture_state*> captures;
-    std::uint64_t next_id = 1;  // of streams, contexts, captures and user objects
+    std::uint64_t next_id = 1;  // of all that is told apart by a number
 
     std::atomic<int> sticky{success};  // written under the mutex
     std::atomic<bool> exiting{false};  // from then on no host function is started

@@ -3,7 +3,10 @@
 #include "embedded/engine/graphs.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 
+#include "embedded/engine/queues.hpp"
 #include "embedded/engine/user_objects.hpp"
 
 namespace hostlaunch::embedded {
@@ -84,19 +87,23 @@ std::unique_ptr<node_state> copy_node(const node_state& from, graph_state& to) {
     auto made = std::make_unique<node_state>();
     made->owner = &to;
     made->place = from.place;
-    made->kind = from.kind;
-    made->what = from.what;
-    made->target = from.target;
+    made->action = from.action;
     made->original = from.handle;
     if (from.child != nullptr) {
         made->child = copy_nodes(*from.child);
         made->child->is_child = true;
     }
-    made->dependencies.reserve(from.dependencies.size());
-    for (const node_state* before : from.dependencies) {
-        made->dependencies.push_back(to.nodes[before->place].get());
-    }
     return made;
+}
+
+void copy_dependencies(const graph_state& from, graph_state& to) {
+    for (std::size_t i = 0; i < from.nodes.size(); ++i) {
+        std::vector<node_state*>& made = to.nodes[i]->dependencies;
+        made.reserve(from.nodes[i]->dependencies.size());
+        for (const node_state* before : from.nodes[i]->dependencies) {
+            made.push_back(to.nodes[before->place].get());
+        }
+    }
 }
 
 }  // namespace
@@ -128,6 +135,7 @@ std::unique_ptr<graph_state> copy_nodes(const graph_state& from) {
     for (const auto& node : from.nodes) {
         to->nodes.push_back(copy_node(*node, *to));
     }
+    copy_dependencies(from, *to);
     return to;
 }
 
@@ -172,11 +180,49 @@ void destroy_node(node_state& node, object_list& due) {
         drop_all_references(*node.child, due);
     }
     const std::size_t place = node.place;
-    for (std::size_t i = place + 1; i < g.nodes.size(); ++i) {
-        --g.nodes[i]->place;
+    for (std::size_t i = 0; i < g.nodes.size(); ++i) {
+        g.nodes[i]->place -= i > place ? 1 : 0;
         std::erase(g.nodes[i]->dependencies, &node);
     }
     g.nodes.erase(g.nodes.begin() + static_cast<std::ptrdiff_t>(place));
+}
+
+bool put_in_order(graph_state& g) {
+    g.order.clear();
+    g.order.reserve(g.nodes.size());
+    std::vector<std::size_t> missing(g.nodes.size());
+    std::vector<std::vector<std::size_t>> after(g.nodes.size());
+    for (const auto& node : g.nodes) {
+        missing[node->place] = node->dependencies.size();
+        for (const node_state* before : node->dependencies) {
+            after[before->place].push_back(node->place);
+        }
+    }
+    // Of those that may come next the one that was added first.
+    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+        if (missing[i] == 0) ready.push(i);
+    }
+    while (!ready.empty()) {
+        const std::size_t next = ready.top();
+        ready.pop();
+        g.order.push_back(g.nodes[next].get());
+        for (const std::size_t i : after[next]) {
+            if (--missing[i] == 0) ready.push(i);
+        }
+    }
+    return g.order.size() == g.nodes.size() &&
+           std::all_of(g.nodes.begin(), g.nodes.end(), [](const auto& node) {
+               return node->child == nullptr || put_in_order(*node->child);
+           });
+}
+
+bool has_memory_nodes(const graph_state& g) {
+    bool found = false;
+    for_each_node(g, [&](const node_state& node) {
+        found = found || node.action.memory != nullptr || node.action.kind == node_kind::free;
+    });
+    return found;
 }
 
 node_state* find_node(graph_node handle) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs and their nodes.
 //
-// requires the driver's mutex everywhere. A node only ever depends on nodes that were added to its
-// graph before it, so the order in which nodes were added is an order to run them in.
+// requires the driver's mutex everywhere. Dependencies may lead either way, and in circles too
+// until a graph is instantiated: then its executable gets an order to run the nodes in.
 //
 // What keeps user objects alive: a graph holds references of its own, each with its multiplicity;
 // a clone copies them.
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "embedded/engine/driver.hpp"
+#include "embedded/engine/pools.hpp"
 #include "embedded/engine/user_objects.hpp"
 
 namespace hostlaunch::embedded {
@@ -26,7 +27,20 @@ enum class node_kind : int {  // CUgraphNodeType
     empty = 5,
     wait_event = 6,
     record_event = 7,
+    allocate = 10,
+    free = 11,
     value = 12,
+};
+
+// What a node does at each launch. Its kind says which of the others count.
+struct node_action {
+    node_kind kind = node_kind::empty;
+    work what{};                             // of copies, fills and host functions
+    std::vector<value_params> values{};      // of value nodes, in order
+    context ctx = nullptr;                   // that value nodes were given
+    event target = nullptr;                  // of event nodes; looked up at each launch
+    std::shared_ptr<graph_memory> memory{};  // of nodes that allocate it or free it
+    device_ptr freed = 0;                    // what a node frees
 };
 
 // A node keeps what a replay needs, and the nodes that must come before.
@@ -34,9 +48,8 @@ struct node_state {
     graph_node handle = nullptr;  // null in an executable
     graph_state* owner = nullptr;
     std::size_t place = 0;  // in owner->nodes
-    node_kind kind = node_kind::empty;
-    work what{};             // but for child, empty and event nodes
-    event target = nullptr;  // of event nodes; looked up at each launch
+    node_action action;
+    bool enabled = true;  // in an executable
     std::unique_ptr<graph_state> child;
     std::vector<node_state*> dependencies;
     graph_node original = nullptr;  // the node that this one is a copy of
@@ -55,6 +68,7 @@ struct graph_state {
     graph handle = nullptr;
     bool is_child = false;                           // belongs to a node of another graph
     std::vector<std::unique_ptr<node_state>> nodes;  // in the order they were added
+    std::vector<node_state*> order;                  // to run the nodes in; filled in executables
     reference_map references;                        // but for those of child graphs
 };
 
@@ -74,6 +88,21 @@ node_state& add_node(graph_state& g, std::unique_ptr<node_state> made);
 // Takes the node out of its graph; nodes that depended on it no longer do.
 void destroy_node(node_state& node, object_list& due);
 node_state* find_node(graph_node handle);
+
+// Fills `order`, children's too. False if there is a circle.
+bool put_in_order(graph_state& g);
+
+// Calls action(node) for every node, those of child graphs included.
+template <class Graph, class Action>
+void for_each_node(Graph& g, const Action& action) {
+    for (const auto& node : g.nodes) {
+        action(*node);
+        if (node->child != nullptr) {
+            for_each_node(*node->child, action);
+        }
+    }
+}
+bool has_memory_nodes(const graph_state& g);
 
 void retain_references(graph_state& g, user_object_state& object, unsigned count, bool move);
 // False, and nothing is released, if the graph holds fewer.

@@ -23,6 +23,7 @@ enum class handle_kind : unsigned {
     node,
     exec,
     user_object,
+    pool,
     count
 };
 

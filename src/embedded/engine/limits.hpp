@@ -9,6 +9,9 @@ namespace hostlaunch::embedded {
 // The CUDA version that the driver says it is of.
 inline constexpr int driver_version = 13000;
 
+// How many waits and writes may stand in one batch.
+inline constexpr unsigned most_values = 255;
+
 // What a device says it has, and more than one allocation may be.
 inline constexpr std::size_t device_memory_bytes = std::size_t{8} << 30;
 

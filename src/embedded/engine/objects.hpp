@@ -5,6 +5,7 @@
 // executed by whichever thread makes it ready; only host functions have threads of their own.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -12,79 +13,19 @@
 #include <memory>
 #include <vector>
 
-#include "embedded/abi.hpp"
+#include "embedded/engine/work.hpp"
 
 namespace hostlaunch::embedded {
 
 struct capture_state;
 struct context_state;
-struct event_state;
-struct exec_state;
 struct executor;
+struct graph_memory;
 struct graph_state;
+struct memory_pool_state;
 struct node_state;
-struct reference_set;
 struct stream_state;
 struct user_object_state;
-
-enum class work_kind : std::uint8_t {
-    host,         // a host function, run by an executor
-    callback,     // a cuStreamAddCallback function, run by an executor, also after a sticky error
-    barrier,      // waits until its gate is open
-    record,       // completes an event's record
-    copy,         // copies host memory, which is all the memory there is
-    fill,         // sets memory
-    wait_value,   // waits until a word in memory fulfils a condition
-    write_value,  // writes a word
-    end_launch,   // ends the launch of an executable
-};
-
-// What one operation does: the part that a stream's queue and a graph's node share.
-struct work {
-    struct host_work {
-        host_fn fn;
-        stream_callback callback;
-        stream handle;
-        void* user_data;
-    };
-    struct record_work {
-        event_state* target;
-        std::uint64_t id;
-    };
-    struct copy_work {
-        void* dst;
-        const void* src;
-        std::size_t bytes;
-        void* staging;  // freed after the copy; null if the source is the caller's own
-    };
-    struct fill_work {
-        void* dst;
-        std::size_t count;
-        std::uint32_t value;
-        unsigned width;  // bytes an element: 1 or 4
-    };
-    struct value_work {
-        void* address;
-        std::uint64_t value;
-        unsigned flags;
-        unsigned width;  // bytes: 4 or 8
-    };
-
-    struct launch_work {
-        exec_state* exec;
-        reference_set* references;
-    };
-
-    work_kind kind;
-    union {
-        host_work host;
-        record_work record;
-        copy_work copy;
-        fill_work fill;
-        value_work value;
-        launch_work launch;
-    };
-};
 
 // Something that waits for `outstanding` marks: an operation of `owner`, or else a thread.
 struct gate {
@@ -128,6 +69,7 @@ struct capture_state {
     bool invalid = false;
     stream_state* origin = nullptr;
     graph_state* built = nullptr;
+    bool into_callers = false;  // the graph was the caller's before, and stays so
     std::vector<stream_state*> members;
     std::vector<node_state*> dropped;  // dependencies that the user took from a stream
     std::vector<node_state*> left;     // what members that are gone recorded last
@@ -140,6 +82,7 @@ struct stream_state {
     context_state* ctx = nullptr;
     unsigned flags = 0;
     int priority = 0;
+    int wait_policy = 1;  // CU_SYNC_POLICY_AUTO: how a thread waits, which is all one here
     std::uint64_t id = 0;
     bool is_legacy = false;
     bool destroyed = false;
@@ -203,12 +146,33 @@ struct object_list {
     user_object_state* tail = nullptr;
 };
 
+// Bytes, and the most that there have been.
+struct amount {
+    std::uint64_t now = 0;
+    std::uint64_t high = 0;
+
+    void add(std::uint64_t bytes) {
+        now += bytes;
+        high = now > high ? now : high;
+    }
+};
+
+enum class memory_kind : std::uint8_t { device, host, managed, registered, pooled, of_graph };
+
+// Memory that calls may name, from its first address on.
 struct allocation {
     std::size_t bytes;
-    context_state* ctx;
-    bool on_host;
-    bool mapped;
+    memory_kind kind;
+    bool on_host;        // the host's by right: pinned, registered, of a pool of the host
+    unsigned flags;      // as its call was given
+    context_state* ctx;  // null where it outlives contexts: pooled, of a graph
+    device dev;          // where it lies, or whose context made it
+    std::uint64_t id;    // never used again
+    pool_block* block;   // if pooled
+    graph_memory* of_graph;
 };
+
+inline constexpr int context_limits = 10;  // CU_LIMIT_MAX
 
 struct context_state {
     context handle = nullptr;
@@ -220,8 +184,11 @@ struct context_state {
     std::vector<stream_state*> streams;  // all of them: legacy, per-thread, destroyed with work
     std::vector<event_state*> events;
     executor* runs = nullptr;  // null until the first host function
-    int running = 0;           // host functions that run now
-    int pending = 0;           // host functions that have not started
+    std::array<std::size_t, context_limits> limits{1024, std::size_t{1} << 20,
+                                                   std::size_t{8} << 20};
+    std::vector<std::uint64_t> peers;  // ids of contexts whose memory it was given access to
+    int running = 0;                   // host functions that run now
+    int pending = 0;                   // host functions that have not started
 };
 
 }  // namespace hostlaunch::embedded

@@ -78,6 +78,30 @@ void* poller_thread(void*) {
 
 }  // namespace
 
+bool is_value(const value_params& params) {
+    switch (params.operation) {
+        case value_operation::wait_32:
+        case value_operation::wait_64:
+        case value_operation::write_32:
+        case value_operation::write_64:
+            return true;
+        default:
+            return false;
+    }
+}
+
+work value_of(const value_params& params) {
+    const bool waits = params.operation == value_operation::wait_32 ||
+                       params.operation == value_operation::wait_64;
+    const bool narrow = params.operation == value_operation::wait_32 ||
+                        params.operation == value_operation::write_32;
+    work w{};
+    w.kind = waits ? work_kind::wait_value : work_kind::write_value;
+    w.value = {reinterpret_cast<void*>(static_cast<std::uintptr_t>(params.address)), params.value,
+               params.flags, narrow ? 4u : 8u};
+    return w;
+}
+
 bool value_is_reached(const work::value_work& w) {
     return w.width == 4 ? is_reached<std::uint32_t>(w) : is_reached<std::uint64_t>(w);
 }

@@ -7,7 +7,6 @@
 #include "embedded/engine/queues.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 
 #include "embedded/engine/driver.hpp"
@@ -92,31 +91,10 @@ void push_implicit_barrier(driver& d, stream_state& s) {
     }
 }
 
-void fill(const work::fill_work& w) {
-    if (w.width == 1) {
-        std::memset(w.dst, static_cast<int>(w.value), w.count);
-        return;
-    }
-    auto* out = static_cast<unsigned char*>(w.dst);
-    for (std::size_t i = 0; i < w.count; ++i) {
-        std::memcpy(out + i * sizeof w.value, &w.value, sizeof w.value);
-    }
-}
-
-void move_bytes(const work& w) {
-    if (w.kind == work_kind::copy) {
-        std::memmove(w.copy.dst, w.copy.src, w.copy.bytes);
-    } else {
-        fill(w.fill);
-    }
-}
-
 void run_memory_operation(lock& held, driver& d, stream_state& s) {
     const work w = s.head->what;
     if (d.sticky.load(std::memory_order_relaxed) == success) {
-        const std::size_t bytes =
-            w.kind == work_kind::copy ? w.copy.bytes : w.fill.count * w.fill.width;
-        if (bytes > inline_bytes) {
+        if (bytes_of(w) > inline_bytes) {
             s.busy = true;
             held.unlock();
             move_bytes(w);
@@ -192,6 +170,9 @@ bool run_head(lock& held, driver& d, stream_state& s) {
         case work_kind::write_value:
             write_value(d, op.what.value);
             return true;
+        case work_kind::give_back:
+            complete_free(op.what.give_back);
+            return true;
         case work_kind::end_launch:
             complete_launch(op.what.launch);
             return true;
@@ -232,6 +213,14 @@ void append_work(stream_state& s, const work& what) {
     operation& op = new_operation(d);
     op.what = what;
     append(d, s, op);
+}
+
+void append_values(stream_state& s, const value_params* values, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        if (is_value(values[i])) {  // a barrier says no more than the order that there is
+            append_work(s, value_of(values[i]));
+        }
+    }
 }
 
 void append_barrier(stream_state& s, mark_list& marks, std::uint64_t target) {

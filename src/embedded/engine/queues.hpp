@@ -22,12 +22,14 @@ void push_record(lock& held, stream_state& s, event_state& e);
 void reserve_operations(const stream_state& s, std::size_t count, std::size_t marks);
 void begin_append(stream_state& s);
 void append_work(stream_state& s, const work& what);
+void append_values(stream_state& s, const value_params* values, std::size_t count);
 void append_barrier(stream_state& s, mark_list& marks, std::uint64_t target);  // takes a mark
 void append_event_wait(stream_state& s, event_state& e);                       // takes a mark
 void append_record(stream_state& s, event_state& e);
 
-// A launch of an executable has completed (execs.cpp).
+// What other parts do when their operation's turn has come: execs.cpp, pools.cpp.
 void complete_launch(const work::launch_work& w);
+void complete_free(const work::give_back_work& w);
 
 // "Its head may have become ready"; `drain` then runs whatever is.
 void schedule(stream_state& s);

@@ -3,6 +3,7 @@
 #include "embedded/engine/waits.hpp"
 
 #include "embedded/engine/driver.hpp"
+#include "embedded/engine/pools.hpp"
 #include "embedded/engine/queues.hpp"
 #include "embedded/engine/user_objects.hpp"
 
@@ -167,33 +168,9 @@ void reach_event_marks(event_state& e, std::uint64_t record) {
     }
 }
 
-namespace {
-
-bool overlap(const void* at, std::size_t size, std::uintptr_t first, std::size_t bytes) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(at);
-    return begin < first + bytes && first < begin + size;
-}
-
-bool uses(const work& w, std::uintptr_t first, std::size_t bytes) {
-    switch (w.kind) {
-        case work_kind::copy:
-            return overlap(w.copy.dst, w.copy.bytes, first, bytes) ||
-                   overlap(w.copy.src, w.copy.bytes, first, bytes);
-        case work_kind::fill:
-            return overlap(w.fill.dst, w.fill.count * w.fill.width, first, bytes);
-        case work_kind::wait_value:
-        case work_kind::write_value:
-            return overlap(w.value.address, w.value.width, first, bytes);
-        default:
-            return false;
-    }
-}
-
-}  // namespace
-
 bool uses_memory(const stream_state& s, std::uintptr_t first, std::size_t bytes) {
     for (const operation* o = s.head; o != nullptr; o = o->next) {
-        if (uses(o->what, first, bytes)) {
+        if (touches(o->what, first, bytes)) {
             return true;
         }
     }
@@ -212,6 +189,7 @@ result wait_for_stream(lock& held, stream_state& s) {
         }
     }
     wait(held, d, g, on_error::leave);
+    trim_pools();
     return d.sticky.load(relaxed);
 }
 
@@ -222,6 +200,7 @@ result wait_for_context(lock& held, context_state& ctx) {
         await(*s, g);
     }
     wait(held, d, g, on_error::leave);
+    trim_pools();
     return d.sticky.load(relaxed);
 }
 
@@ -246,6 +225,7 @@ result wait_for_event(lock& held, event_state& e) {
         add_mark(e.marks, e.last_record, g);
     }
     wait(held, d, g, on_error::leave);
+    trim_pools();
     return d.sticky.load(relaxed);
 }
 

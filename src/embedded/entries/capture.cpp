@@ -3,12 +3,12 @@
 #include "embedded/engine/capture.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "embedded/engine/contexts.hpp"
 #include "embedded/engine/graphs.hpp"
 #include "embedded/engine/thread.hpp"
 #include "embedded/engine/user_objects.hpp"
+#include "embedded/entries/arguments.hpp"
 #include "embedded/entries/calls.hpp"
 
 namespace hostlaunch::embedded {
@@ -97,13 +97,22 @@ result update_dependencies(stream handle, const graph_node* nodes, std::size_t c
     });
 }
 
-// No edge that can be made here carries data.
-bool is_plain(const void* edges, std::size_t count) {
-    const edge_data plain{};
-    const auto* given = static_cast<const edge_data*>(edges);
-    return given == nullptr || std::all_of(given, given + count, [&](const edge_data& e) {
-               return std::memcmp(&e, &plain, sizeof e) == 0;
-           });
+// The nodes of a caller's graph that what is captured comes behind.
+result begin_capture_into(stream_state& s, graph into, const graph_node* behind, std::size_t count,
+                          capture_mode mode) {
+    result why;
+    graph_state* found = find_graph(into, why);
+    if (found == nullptr || is_being_captured(*found) || (behind == nullptr && count != 0)) {
+        return error_invalid_value;
+    }
+    std::vector<node_state*> tips(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        tips[i] = find_node(behind[i]);
+        if (tips[i] == nullptr || tips[i]->owner != found) {
+            return error_invalid_value;
+        }
+    }
+    return begin_capture(s, mode, found, tips);
 }
 
 }  // namespace
@@ -119,6 +128,15 @@ result cuStreamIsCapturing(stream s, capture_status* status) {
 result cuStreamBeginCapture_v2(stream s, capture_mode mode) {
     return with_stream(s, [&](stream_state& found) {
         return is_mode(mode) ? begin_capture(found, mode) : error_invalid_value;
+    });
+}
+
+result cuStreamBeginCaptureToGraph(stream s, graph into, const graph_node* behind,
+                                   const void* edges, std::size_t count, capture_mode mode) {
+    return with_stream(s, [&](stream_state& found) {
+        return is_mode(mode) && are_plain(edges, count)
+                   ? begin_capture_into(found, into, behind, count, mode)
+                   : error_invalid_value;
     });
 }
 
@@ -161,8 +179,8 @@ result cuStreamUpdateCaptureDependencies(stream s, graph_node* nodes, std::size_
 
 result cuStreamUpdateCaptureDependencies_v2(stream s, graph_node* nodes, const void* edges,
                                             std::size_t count, unsigned flags) {
-    return is_plain(edges, count) ? update_dependencies(s, nodes, count, flags)
-                                  : error_invalid_value;
+    return are_plain(edges, count) ? update_dependencies(s, nodes, count, flags)
+                                   : error_invalid_value;
 }
 
 }  // namespace calls

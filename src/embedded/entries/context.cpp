@@ -12,6 +12,8 @@ namespace hostlaunch::embedded {
 
 namespace {
 
+constexpr unsigned known_flags = 0xff;  // CUctx_flags: how to wait, and what matters to kernels
+
 device_state* find_device(device dev) {
     auto& devices = the_driver().devices;
     const bool known = dev >= 0 && static_cast<std::size_t>(dev) < devices.size();
@@ -25,7 +27,7 @@ result retain_primary(context* out, device dev) {
         return out == nullptr ? error_invalid_value : error_invalid_device;
     }
     if (d->primary == nullptr) {
-        d->primary = &create_context(dev, 0, true);
+        d->primary = &create_context(dev, d->flags, true);
     }
     ++d->retained;
     *out = d->primary->handle;
@@ -124,6 +126,19 @@ result device_of(device* out, context handle) {
     return success;
 }
 
+// Writes read(context_state&) of a context, or of the current one for null.
+template <class Out, class Read>
+result read_context(context handle, Out* out, Read read) {
+    const lock held(the_driver().mutex);
+    result why;
+    const context_state* ctx = given_or_current(handle, why);
+    if (ctx == nullptr || out == nullptr) {
+        return ctx == nullptr ? why : error_invalid_value;
+    }
+    *out = read(*ctx);
+    return success;
+}
+
 }  // namespace
 
 namespace calls {
@@ -146,7 +161,7 @@ result cuDevicePrimaryCtxGetState(device dev, unsigned* flags, int* active) {
     if (d == nullptr || flags == nullptr || active == nullptr) {
         return d == nullptr ? error_invalid_device : error_invalid_value;
     }
-    *flags = d->primary != nullptr ? d->primary->flags : 0;
+    *flags = d->primary != nullptr ? d->primary->flags : d->flags;
     *active = d->primary != nullptr ? 1 : 0;
     return success;
 }
@@ -236,6 +251,62 @@ result cuCtxSynchronize() {
 
 result cuCtxSynchronize_v2(context ctx) {
     return synchronize(given_or_current, ctx);
+}
+
+result cuDevicePrimaryCtxSetFlags_v2(device dev, unsigned flags) {
+    const lock held(the_driver().mutex);
+    device_state* d = find_device(dev);
+    if (d == nullptr) {
+        return error_invalid_device;
+    }
+    if ((flags & ~known_flags) != 0) {
+        return error_invalid_value;
+    }
+    d->flags = flags;
+    if (d->primary != nullptr) {
+        d->primary->flags = flags;
+    }
+    return success;
+}
+
+result cuCtxGetFlags(unsigned* flags) {
+    return read_context(nullptr, flags, [](const context_state& ctx) { return ctx.flags; });
+}
+
+result cuCtxSetFlags(unsigned flags) {
+    const lock held(the_driver().mutex);
+    result why;
+    context_state* ctx = current_context(why);
+    if (ctx == nullptr || (flags & ~known_flags) != 0) {
+        return ctx == nullptr ? why : error_invalid_value;
+    }
+    ctx->flags = flags;
+    return success;
+}
+
+result cuCtxGetId(context ctx, unsigned long long* id) {
+    return read_context(ctx, id, [](const context_state& found) { return found.id; });
+}
+
+// Limits are of kernels: kept, and without effect.
+result cuCtxGetLimit(std::size_t* value, int limit) {
+    if (limit < 0 || limit >= context_limits) {
+        return error_invalid_value;
+    }
+    return read_context(nullptr, value, [&](const context_state& ctx) {
+        return ctx.limits[static_cast<std::size_t>(limit)];
+    });
+}
+
+result cuCtxSetLimit(int limit, std::size_t value) {
+    const lock held(the_driver().mutex);
+    result why;
+    context_state* ctx = current_context(why);
+    if (ctx == nullptr || limit < 0 || limit >= context_limits) {
+        return ctx == nullptr ? why : error_invalid_value;
+    }
+    ctx->limits[static_cast<std::size_t>(limit)] = value;
+    return success;
 }
 
 result cuCtxGetStreamPriorityRange(int* least, int* greatest) {

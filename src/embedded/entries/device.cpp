@@ -28,10 +28,19 @@ constexpr attribute_value attributes[] = {
     {41, 1},          // UNIFIED_ADDRESSING
     {75, 9},          // COMPUTE_CAPABILITY_MAJOR
     {78, 1},          // STREAM_PRIORITIES_SUPPORTED
+    {83, 1},          // MANAGED_MEMORY
+    {88, 1},          // PAGEABLE_MEMORY_ACCESS
+    {89, 1},          // CONCURRENT_MANAGED_ACCESS
+    {91, 1},          // CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
+    {99, 1},          // HOST_REGISTER_SUPPORTED
+    {101, 1},         // DIRECT_MANAGED_MEM_ACCESS_FROM_HOST
+    {115, 1},         // MEMORY_POOLS_SUPPORTED
     {122, 1},         // CAN_USE_64_BIT_STREAM_MEM_OPS
     {123, 1},         // CAN_USE_STREAM_WAIT_VALUE_NOR
+    {142, 1},         // HOST_NUMA_MEMORY_POOLS_SUPPORTED
+    {144, 1},         // HOST_MEMORY_POOLS_SUPPORTED
 };
-constexpr int attribute_end = 145;  // CU_DEVICE_ATTRIBUTE_MAX of CUDA 13.0
+constexpr int attribute_end = 147;  // CU_DEVICE_ATTRIBUTE_MAX of CUDA 13.0
 
 bool is_device(device dev) {
     return dev >= 0 && static_cast<std::size_t>(dev) < the_driver().devices.size();
@@ -115,6 +124,48 @@ result cuDeviceTotalMem_v2(std::size_t* bytes, device dev) {
         *bytes = device_memory_bytes;
         return success;
     });
+}
+
+result cuDeviceComputeCapability(int* major, int* minor, device dev) {
+    return about_device(major, dev, [&] {
+        if (minor == nullptr) {
+            return error_invalid_value;
+        }
+        read_attribute(minor, 76);
+        return read_attribute(major, 75);
+    });
+}
+
+// Bus 1, one slot a device: there is nothing behind it.
+result cuDeviceGetPCIBusId(char* id, int length, device dev) {
+    return about_device(id, dev, [&] {
+        constexpr int bytes = 13;
+        if (length < bytes) {
+            return error_invalid_value;
+        }
+        std::snprintf(id, static_cast<std::size_t>(length), "0000:01:%02x.0",
+                      static_cast<unsigned>(dev));
+        return success;
+    });
+}
+
+result cuDeviceGetByPCIBusId(device* out, const char* id) {
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned slot = 0;
+    unsigned function = 0;
+    if (out == nullptr || id == nullptr) {
+        return error_invalid_value;
+    }
+    const bool whole = std::sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4;
+    if (!whole && (domain = 0, std::sscanf(id, "%x:%x.%x", &bus, &slot, &function) != 3)) {
+        return error_invalid_value;
+    }
+    if (domain != 0 || bus != 1 || function != 0 || !is_device(static_cast<device>(slot))) {
+        return error_invalid_device;
+    }
+    *out = static_cast<device>(slot);
+    return success;
 }
 
 }  // namespace calls

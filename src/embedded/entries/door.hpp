@@ -42,6 +42,8 @@ template <class T>
 std::uint64_t argument_bits(T value) {
     if constexpr (std::is_pointer_v<T>) {
         return reinterpret_cast<std::uintptr_t>(value);
+    } else if constexpr (std::is_class_v<T>) {
+        return 0;
     } else {
         return static_cast<std::uint64_t>(value);
     }

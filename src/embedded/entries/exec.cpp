@@ -29,7 +29,11 @@ result make_exec(graph_exec* out, graph g, std::uint64_t flags, std::uint64_t kn
     if (refused != success) {
         return refused;
     }
-    *out = instantiate(*found).handle;
+    exec_state* made = instantiate(*found, flags, why);
+    if (made == nullptr) {
+        return why;
+    }
+    *out = made->handle;
     return success;
 }
 

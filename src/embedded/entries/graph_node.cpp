@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry points that add nodes to graphs, change them and take them away.
+// Entry points that add nodes to graphs and take them away.
 #include <unordered_set>
 
 #include "embedded/engine/contexts.hpp"
-#include "embedded/engine/execs.hpp"
 #include "embedded/engine/graphs.hpp"
 #include "embedded/engine/user_objects.hpp"
+#include "embedded/entries/arguments.hpp"
 #include "embedded/entries/calls.hpp"
+#include "embedded/entries/node_actions.hpp"
 
 namespace hostlaunch::embedded {
 
@@ -29,7 +30,7 @@ bool find_dependencies(const graph_state& g, const graph_node* nodes, std::size_
     return true;
 }
 
-// Adds a node that `fill(node_state&)` has completed; false: its arguments are wrong.
+// Adds a node that `fill(node_state&)` has completed, if that returns SUCCESS.
 template <class Fill>
 result add(graph_node* out, graph g, const graph_node* deps, std::size_t count, Fill fill) {
     const lock held(the_driver().mutex);
@@ -37,48 +38,42 @@ result add(graph_node* out, graph g, const graph_node* deps, std::size_t count, 
     graph_state* owner = find_graph(g, why);
     auto made = std::make_unique<node_state>();
     if (owner == nullptr || out == nullptr ||
-        !find_dependencies(*owner, deps, count, made->dependencies) || !fill(*made)) {
+        !find_dependencies(*owner, deps, count, made->dependencies)) {
         return error_invalid_value;
+    }
+    if (const result wrong = fill(*made); wrong != success) {
+        return wrong;
     }
     *out = add_node(*owner, std::move(made)).handle;
     return success;
 }
 
-work host_work_of(const host_node_params& params) {
-    work w{};
-    w.kind = work_kind::host;
-    w.host = {params.fn, nullptr, nullptr, params.user_data};
-    return w;
+// The same for what one action tells.
+template <class Fill>
+result add_action(graph_node* out, graph g, const graph_node* deps, std::size_t count, Fill fill) {
+    return add(out, g, deps, count, [&](node_state& node) { return fill(node.action); });
 }
 
-node_state* find_host_node(graph_node node) {
-    node_state* found = find_node(node);
-    return found != nullptr && found->kind == node_kind::host ? found : nullptr;
-}
-
-bool fill_child(node_state& node, graph child) {
-    result why;
-    const graph_state* found = find_graph(child, why);
-    if (found == nullptr) {
-        return false;
+result add_any(graph_node* out, graph g, const graph_node* deps, std::size_t count,
+               node_params* params) {
+    if (params == nullptr) {
+        return error_invalid_value;
     }
-    node.kind = node_kind::child;
-    node.child = copy_nodes(*found);
-    node.child->is_child = true;
-    return true;
-}
-
-bool fill_event(node_state& node, node_kind kind, event e) {
-    result why;
-    node.kind = kind;
-    node.target = e;
-    return find_event(e, why) != nullptr;
+    return add(out, g, deps, count, [&](node_state& node) {
+        const bool is_child = params->type == static_cast<int>(node_kind::child);
+        const result filled =
+            is_child ? child_of(params->child, node) : action_of(*params, node.action);
+        return filled;
+    });
 }
 
 result remove_node(graph_node node, object_list& due) {
     node_state* found = find_node(node);
     if (found == nullptr || is_being_captured(*found->owner)) {
         return error_invalid_value;
+    }
+    if (found->action.kind == node_kind::allocate || found->action.kind == node_kind::free) {
+        return error_not_supported;
     }
     destroy_node(*found, due);
     return success;
@@ -90,81 +85,72 @@ namespace calls {
 
 result cuGraphAddHostNode(graph_node* out, graph g, const graph_node* deps, std::size_t count,
                           const host_node_params* params) {
-    return add(out, g, deps, count, [&](node_state& node) {
-        if (params == nullptr || params->fn == nullptr) {
-            return false;
-        }
-        node.kind = node_kind::host;
-        node.what = host_work_of(*params);
-        return true;
-    });
+    return add_action(out, g, deps, count,
+                      [&](node_action& does) { return action_of(params, does); });
 }
 
-result cuGraphHostNodeGetParams(graph_node node, host_node_params* params) {
-    const lock held(the_driver().mutex);
-    const node_state* found = find_host_node(node);
-    if (found == nullptr || params == nullptr) {
-        return error_invalid_value;
-    }
-    *params = {found->what.host.fn, found->what.host.user_data};
-    return success;
+// The context is the device's business: memory is the same everywhere here.
+result cuGraphAddMemcpyNode(graph_node* out, graph g, const graph_node* deps, std::size_t count,
+                            const copy_params* params, [[maybe_unused]] context ctx) {
+    return add_action(out, g, deps, count,
+                      [&](node_action& does) { return action_of(params, does); });
 }
 
-result cuGraphHostNodeSetParams(graph_node node, const host_node_params* params) {
-    const lock held(the_driver().mutex);
-    node_state* found = find_host_node(node);
-    if (found == nullptr || params == nullptr || params->fn == nullptr) {
-        return error_invalid_value;
-    }
-    found->what = host_work_of(*params);
-    return success;
+result cuGraphAddMemsetNode(graph_node* out, graph g, const graph_node* deps, std::size_t count,
+                            const fill_params* params, [[maybe_unused]] context ctx) {
+    return add_action(out, g, deps, count,
+                      [&](node_action& does) { return action_of(params, does); });
 }
 
-result cuGraphExecHostNodeSetParams(graph_exec exec, graph_node node,
-                                    const host_node_params* params) {
-    const lock held(the_driver().mutex);
-    exec_state* found = find_exec(exec);
-    if (found == nullptr || find_host_node(node) == nullptr || params == nullptr ||
-        params->fn == nullptr) {
-        return error_invalid_value;
-    }
-    node_state* copy = find_copy(*found->nodes, node, true);
-    if (copy == nullptr) {
-        return error_invalid_value;
-    }
-    copy->what = host_work_of(*params);
-    return success;
+result cuGraphAddBatchMemOpNode(graph_node* out, graph g, const graph_node* deps, std::size_t count,
+                                const batch_params* params) {
+    return add_action(out, g, deps, count,
+                      [&](node_action& does) { return action_of(params, does); });
 }
 
 result cuGraphAddEmptyNode(graph_node* out, graph g, const graph_node* deps, std::size_t count) {
-    return add(out, g, deps, count, [](const node_state&) { return true; });
+    return add(out, g, deps, count, [](const node_state&) { return success; });
 }
 
 result cuGraphAddChildGraphNode(graph_node* out, graph g, const graph_node* deps, std::size_t count,
                                 graph child) {
-    return add(out, g, deps, count, [&](node_state& node) { return fill_child(node, child); });
-}
-
-result cuGraphChildGraphNodeGetGraph(graph_node node, graph* out) {
-    const lock held(the_driver().mutex);
-    const node_state* found = find_node(node);
-    if (found == nullptr || found->child == nullptr || out == nullptr) {
-        return error_invalid_value;
-    }
-    *out = found->child->handle;
-    return success;
+    return add(out, g, deps, count, [&](node_state& node) { return child_of({child, 0}, node); });
 }
 
 result cuGraphAddEventRecordNode(graph_node* out, graph g, const graph_node* deps,
                                  std::size_t count, event e) {
-    return add(out, g, deps, count,
-               [&](node_state& node) { return fill_event(node, node_kind::record_event, e); });
+    return add_action(out, g, deps, count, [&](node_action& does) {
+        return event_action(node_kind::record_event, e, does);
+    });
 }
 
 result cuGraphAddEventWaitNode(graph_node* out, graph g, const graph_node* deps, std::size_t count,
                                event e) {
-    return add(out, g, deps, count,
-               [&](node_state& node) { return fill_event(node, node_kind::wait_event, e); });
+    return add_action(out, g, deps, count, [&](node_action& does) {
+        return event_action(node_kind::wait_event, e, does);
+    });
+}
+
+result cuGraphAddMemAllocNode(graph_node* out, graph g, const graph_node* deps, std::size_t count,
+                              allocation_params* params) {
+    return add_action(out, g, deps, count,
+                      [&](node_action& does) { return allocate_action(params, does); });
+}
+
+result cuGraphAddMemFreeNode(graph_node* out, graph g, const graph_node* deps, std::size_t count,
+                             device_ptr memory) {
+    return add_action(out, g, deps, count,
+                      [&](node_action& does) { return free_action(memory, does); });
+}
+
+result cuGraphAddNode(graph_node* out, graph g, const graph_node* deps, std::size_t count,
+                      node_params* params) {
+    return add_any(out, g, deps, count, params);
+}
+
+result cuGraphAddNode_v2(graph_node* out, graph g, const graph_node* deps, const void* edges,
+                         std::size_t count, node_params* params) {
+    return are_plain(edges, count) ? add_any(out, g, deps, count, params) : error_not_supported;
 }
 
 result cuGraphNodeGetType(graph_node node, int* type) {
@@ -173,7 +159,7 @@ result cuGraphNodeGetType(graph_node node, int* type) {
     if (found == nullptr || type == nullptr) {
         return error_invalid_value;
     }
-    *type = static_cast<int>(found->kind);
+    *type = static_cast<int>(found->action.kind);
     return success;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points about streams.
 #include <algorithm>
+#include <cstring>
 
 #include "embedded/engine/capture.hpp"
 #include "embedded/engine/contexts.hpp"
@@ -45,6 +46,14 @@ result end_stream(stream s, object_list& due) {
     }
     destroy_stream(*found, due);
     return success;
+}
+
+// CUstreamAttrID: of those that there are, the two that are kept.
+constexpr int of_wait_policy = 3;
+constexpr int of_priority = 8;
+
+bool is_attribute(int attribute) {
+    return attribute == of_wait_policy || attribute == of_priority;
 }
 
 // Runs `body(stream_state&)` with the mutex held, or says why there is no such stream.
@@ -160,6 +169,47 @@ result cuStreamGetPriority(stream s, int* priority) {
 result cuStreamGetDevice(stream s, device* out) {
     const auto read = [](const stream_state& found) { return found.ctx->dev; };
     return read_from_stream(s, out, read);
+}
+
+// CUstreamAttrValue is a union of 64 bytes; each of the attributes that matter here is its first
+// int.
+result cuStreamGetAttribute(stream s, int attribute, void* value) {
+    return with_stream(s, [&](const stream_state& found) {
+        if (value == nullptr || !is_attribute(attribute)) {
+            return error_invalid_value;
+        }
+        constexpr std::size_t union_bytes = 64;
+        std::memset(value, 0, union_bytes);
+        *static_cast<int*>(value) = attribute == of_priority ? found.priority : found.wait_policy;
+        return success;
+    });
+}
+
+result cuStreamSetAttribute(stream s, int attribute, const void* value) {
+    return with_stream(s, [&](stream_state& found) {
+        if (value == nullptr || !is_attribute(attribute)) {
+            return error_invalid_value;
+        }
+        const int given = *static_cast<const int*>(value);
+        if (attribute == of_priority) {
+            found.priority = std::clamp(given, greatest_priority, least_priority);
+        } else {
+            found.wait_policy = given;
+        }
+        return success;
+    });
+}
+
+result cuStreamCopyAttributes(stream to, stream from) {
+    const lock held(the_driver().mutex);
+    result why;
+    const stream_state* source = find_stream(from, why);
+    stream_state* target = source == nullptr ? nullptr : find_stream(to, why);
+    if (target == nullptr) {
+        return why;
+    }
+    target->wait_policy = source->wait_policy;
+    return success;
 }
 
 result cuStreamWaitEvent(stream s, event e, unsigned flags) {
