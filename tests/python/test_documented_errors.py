@@ -58,6 +58,7 @@ WRONG = {
         "Buffer.copy_to": lambda scene: scene.source.copy_to(Buffer(8), stream=scene.stream),
         "Buffer.fill": lambda scene: scene.target.fill(256, stream=scene.stream),
         "Graph.launch": lambda scene: scene.graph.launch(NO_DEVICE),
+        "Graph.update": lambda scene: scene.graph.update(scene.building),
         "Graph.update_callback": lambda scene: scene.graph.update_callback(
             scene.node, int, user_data=b""
         ),

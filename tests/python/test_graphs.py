@@ -315,8 +315,10 @@ def test_a_failed_update_changes_nothing(stream, make_stream, builder):
     longer = make_stream(0).create_graph_builder().begin_building()
     foreign_node = longer.callback(lambda: ran.append("wrong"))
     longer.callback(lambda: ran.append("wrong"))
-    with pytest.raises(RuntimeError, match="no graph yet"):
+    with pytest.raises(ValueError, match="still building; call end_building first"):
         graph.update(longer)
+    with pytest.raises(RuntimeError, match="no graph yet"):
+        graph.update(make_stream(0).create_graph_builder())
     with pytest.raises(hostlaunch.CUDAError, match="UPDATE_FAILURE"):
         graph.update(longer.end_building())
     with pytest.raises(RuntimeError, match="not one of this graph"):

@@ -268,6 +268,8 @@ Raises
 ------
 TypeError
     It is no GraphBuilder.
+ValueError
+    The builder is still building.
 RuntimeError
     The graph or the builder is closed, the builder has built nothing or is attached, or the call
     comes from inside a host function or in a forked child.

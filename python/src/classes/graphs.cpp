@@ -185,9 +185,19 @@ void graph_launch(py_graph& self, nb::handle stream) {
     release_ended();
 }
 
+// A builder that still builds is a wrong value, as in cuda.core; for one that never began, or that
+// others build, the core's refusal says it.
 void graph_update(py_graph& self, nb::handle builder) {
-    core::graph_builder& from = *instance_of<py_builder>(builder, "builder").core.object;
-    call_core("Graph.update", [&] { return self.object->update(from); });
+    auto& given = instance_of<py_builder>(builder, "builder");
+    core::graph_builder& from = *given.core.object;
+    constexpr const char* attempted = "Graph.update";
+    enter(attempted);
+    const core::status s = without_gil([&]() -> core::status { return self.object->update(from); });
+    if (s.code == static_cast<int>(misuse::not_built) && is_building(given)) {
+        throw nb::value_error(
+            "Graph.update: the builder is still building; call end_building first");
+    }
+    throw_status(s, attempted);
 }
 
 // The stream object may refer to the builder, so the collector has to see it.
