@@ -10,11 +10,11 @@
 #include <new>
 
 #include "bare.h"
-#include "core/closable.hpp"
-#include "core/gate.hpp"
-#include "core/housekeeper.hpp"
-#include "core/outcomes.hpp"
-#include "core/pool.hpp"
+#include "core/process/use_count.hpp"
+#include "core/process/gate.hpp"
+#include "core/process/monitor.hpp"
+#include "core/task/outcomes.hpp"
+#include "core/task/pool_of_records.hpp"
 #include "figures.hpp"
 
 namespace hostlaunch::bench {
@@ -33,7 +33,7 @@ constexpr bool has(upto level, upto step) {
 
 struct shared_words {
     alignas(64) std::atomic<std::uint64_t> counter{0};
-    alignas(64) core::closable guard;
+    alignas(64) core::use_count guard;
 };
 
 void read_payload(record& r) {
@@ -71,7 +71,7 @@ template <upto Level>
     if constexpr (has(Level, upto::fill)) {
         const std::uint64_t free_word = r.word.load(std::memory_order_relaxed);
         r.context.store(nullptr, std::memory_order_relaxed);
-        r.launched_at.store(core::housekeeper::coarse_now(), std::memory_order_relaxed);
+        r.launched_at.store(core::monitor::coarse_now(), std::memory_order_relaxed);
         launching = free_word | record::make_word(0, state::launching);
         r.word.store(launching, std::memory_order_release);
         if (has(Level, upto::move)) handed = reinterpret_cast<void*>(r.token_from(free_word));

@@ -47,13 +47,14 @@ namespace detail {
 template <class F, class... Args>
 struct repeated_closure : closure<F, Args...> {
     using once = closure<F, Args...>;
-    static void run(void* storage) {
+    static outcome run(void* storage) {
         const closure_use use(storage);
         auto& content = once::get(storage);
         std::apply([&content](Args&... args) { (void)std::invoke(content.fn, args...); },
                    content.args);
+        return outcome::ran;
     }
-    static constexpr closure_operations operations{&run, once::trivial ? nullptr : &once::destroy};
+    static constexpr task_type type{&run, once::trivial ? nullptr : &once::destroy};
 };
 
 template <class F, class... Args>
@@ -110,7 +111,7 @@ class HOSTLAUNCH_API graph_builder {
         requires detail::relaunchable<F, Args...>
     graph_node callback(F&& fn, Args&&... args) {
         return add(detail::record_of(std::forward<F>(fn), std::forward<Args>(args)...),
-                   detail::repeated<F, Args...>::operations);
+                   detail::repeated<F, Args...>::type);
     }
     template <class F, class... Args>
         requires(!detail::relaunchable<F, Args...>)
@@ -129,7 +130,7 @@ class HOSTLAUNCH_API graph_builder {
   private:
     friend class graph;
     explicit graph_builder(std::unique_ptr<core::graph_builder> made) noexcept;
-    graph_node add(core::record* r, const detail::closure_operations& operations);
+    graph_node add(core::record* r, const detail::task_type& type);
 
     std::unique_ptr<core::graph_builder> impl_;
 };
@@ -161,7 +162,7 @@ class HOSTLAUNCH_API graph {
         requires detail::relaunchable<F, Args...>
     void update_callback(const graph_node& node, F&& fn, Args&&... args) {
         replace(node, detail::record_of(std::forward<F>(fn), std::forward<Args>(args)...),
-                detail::repeated<F, Args...>::operations);
+                detail::repeated<F, Args...>::type);
     }
     template <class F, class... Args>
         requires(!detail::relaunchable<F, Args...>)
@@ -177,7 +178,7 @@ class HOSTLAUNCH_API graph {
     friend class graph_builder;
     explicit graph(std::unique_ptr<core::executable_graph> made) noexcept;
     void replace(const graph_node& node, core::record* r,
-                 const detail::closure_operations& operations);
+                 const detail::task_type& type);
 
     std::unique_ptr<core::executable_graph> impl_;
 };

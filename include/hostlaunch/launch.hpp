@@ -46,7 +46,7 @@ void host_launch(stream_ref stream, F&& fn, Args&&... args) {
         detail::give_back(record);
         throw;
     }
-    detail::launch(record, stream, closure::operations);
+    detail::launch(record, stream, closure::type);
 }
 
 // As is: the driver gets this address and this pointer, untracked and not counted. The caller keeps

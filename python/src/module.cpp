@@ -9,13 +9,13 @@
 #include "classes/event.hpp"
 #include "classes/graphs.hpp"
 #include "classes/stream.hpp"
-#include "core/outcomes.hpp"
+#include "core/lifecycle.hpp"
+#include "core/task/outcomes.hpp"
 #include "cpython/attach.hpp"
 #include "cpython/attributes.hpp"
 #include "cpython/main_thread.hpp"
 #include "cpython/module_guard.hpp"
 #include "cpython/python.hpp"
-#include "driver/driver.hpp"
 #include "driver/settings.hpp"
 #include "import_once.hpp"
 #include "tasks/exit.hpp"
@@ -54,17 +54,16 @@ nb::tuple read_stats() {
 
 nb::tuple read_driver() {
     // The warning, if any, belongs to the caller of hostlaunch.driver.
-    if (!driver_library::is_loaded() && !enter_driver("driver()", 2)) throw nb::python_error();
-    const driver_library::library& lib = driver_library::load();
-    const char* name = lib.which == driver_library::kind::embedded ? "embedded" : "cuda";
-    owned path = decoded(lib.path);
+    if (!core::has_driver() && !enter_driver("driver()", 2)) throw nb::python_error();
+    const driver_info in_use = core::driver_in_use();
+    owned path = decoded(in_use.path);
     require(static_cast<bool>(path));
-    return nb::make_tuple(name, lib.version, nb::steal(path.release()));
+    return nb::make_tuple(in_use.name.c_str(), in_use.version, nb::steal(path.release()));
 }
 
 // What `python -m hostlaunch` tells; with the driver loaded.
 nb::object read_fallback_reason() {
-    return nb::steal(decoded(driver_library::load().fallback_reason).release());
+    return nb::steal(decoded(core::driver_in_use().fallback_reason).release());
 }
 
 // A setting as the library reads it: None if it is unset, empty or not to be trusted.

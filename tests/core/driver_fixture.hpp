@@ -7,16 +7,29 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/as_is.hpp"
-#include "core/launch.hpp"
-#include "core/outcomes.hpp"
-#include "core/pool.hpp"
-#include "core/process.hpp"
+#include "core/lifecycle.hpp"
+#include "core/routes/driver_thread.hpp"
+#include "core/routes/native.hpp"
+#include "core/routes/routes.hpp"
+#include "core/task/outcomes.hpp"
+#include "core/task/pool_of_records.hpp"
+#include "core/task/release.hpp"
 #include "core/waiting.hpp"
 #include "driver/driver.hpp"
 #include "embedded/control.hpp"
 #include "embedded/entry_points.hpp"
-#include "hostlaunch/detail/closure.hpp"
+
+namespace hostlaunch::core {
+
+// As the languages do it, on a stream that stays open.
+inline status launch_task(stream_target target, record& r) {
+    return driver_thread.launch(target, r, {});
+}
+inline status launch_native(stream_target target, record& r, abi::host_fn fn, void* user_data) {
+    return native.launch(target, r, {fn, user_data});
+}
+
+}  // namespace hostlaunch::core
 
 namespace hostlaunch::test {
 
@@ -40,7 +53,7 @@ inline void PrintTo(const live_objects& live, std::ostream* out) {
 }
 
 // The primary context of device 0 is current for the test. At the end all work has run and nothing
-// but the housekeeper's probes (an event for each context with overdue launches) is left.
+// but the monitor's probes (an event for each context with overdue launches) is left.
 class core_on_embedded : public testing::Test {
   protected:
     void SetUp() override {
@@ -56,7 +69,7 @@ class core_on_embedded : public testing::Test {
             EXPECT_EQ(embedded::cuStreamDestroy_v2(s), 0);
         EXPECT_EQ(hostlaunch_embedded_wait_idle(patience_ms), 0);
         EXPECT_TRUE(eventually([] {
-            core::as_is::poll(false);
+            core::routes::look(false);
             core::release_in_background();
             return core::outstanding() == 0 && core::read_stats().awaiting_release == 0;
         }));
@@ -80,12 +93,12 @@ class core_on_embedded : public testing::Test {
     std::vector<abi::stream> streams_;
 };
 
-// A record as the surface fills it: `operations` and one pointer in the payload.
-inline core::record& make_record(const hostlaunch::detail::closure_operations& operations,
+// A record as the surface fills it: `type` and one pointer in the payload.
+inline core::record& make_record(const hostlaunch::detail::task_type& type,
                                  void* payload) {
     core::record* r = core::record_pool::instance().acquire();
     EXPECT_NE(r, nullptr);
-    r->operations = &operations;
+    r->type = &type;
     ::new (r->payload) void*(payload);
     return *r;
 }
@@ -96,8 +109,8 @@ inline core::token token_of(const core::record& r) {
 }
 
 // Puts a record into the state that an accepted launch has, without a driver.
-inline core::token make_pending(core::record& r, core::record_kind kind, abi::context context) {
-    r.kind.store(kind);
+inline core::token make_pending(core::record& r, const core::route* taken, abi::context context) {
+    r.route.store(taken);
     r.context.store(context);
     r.word.store(core::record::make_word(r.generation(), core::state::launching));
     const core::token t = token_of(r);

@@ -2,7 +2,7 @@
 // Lets each driver call of an operation fail in turn: one clear error, nothing left, nothing run.
 //
 // What an operation calls is not listed but taken from the driver's log, so a new call is tested as
-// soon as it is made. The housekeeper is stopped first: it would take injected failures away.
+// soon as it is made. The monitor is stopped first: it would take injected failures away.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include "core/driver_calls.hpp"
 #include "core/driver_fixture.hpp"
-#include "core/housekeeper.hpp"
+#include "core/process/monitor.hpp"
 
 namespace hostlaunch::core {
 
@@ -27,9 +27,14 @@ using test::restores;
 inline void count_destroyed(void* payload) noexcept {
     ++**static_cast<std::atomic<int>**>(payload);
 }
-inline constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
 
 inline std::atomic<int> called{0};
+inline outcome count_run(void*) {
+    ++called;
+    return outcome::ran;
+}
+inline constexpr task_type counted{&count_run, &count_destroyed};
+
 inline void count_call(void*) {
     ++called;
 }
@@ -38,7 +43,7 @@ class failing : public test::core_on_embedded {
   protected:
     static void SetUpTestSuite() {
         ASSERT_TRUE(enter_driver().ok());
-        housekeeper::stop(std::chrono::seconds(30));
+        monitor::stop(std::chrono::seconds(30));
     }
 
     using operation = std::function<status()>;
@@ -47,7 +52,7 @@ class failing : public test::core_on_embedded {
     void settle() {
         ASSERT_EQ(hostlaunch_embedded_wait_idle(test::patience_ms), 0);
         ASSERT_TRUE(eventually([] {
-            as_is::poll(true);
+            routes::look(true);
             release_in_background();
             return outstanding() == 0 && read_stats().awaiting_release == 0;
         }));

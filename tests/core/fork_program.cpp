@@ -13,9 +13,11 @@
 #include <thread>
 
 #include "core/driver_fixture.hpp"
-#include "core/gate.hpp"
+#include "core/process/gate.hpp"
 #include "core/lasting.hpp"
-#include "core/objects.hpp"
+#include "core/objects/buffer.hpp"
+#include "core/objects/event.hpp"
+#include "core/objects/stream.hpp"
 
 namespace hostlaunch::core {
 namespace {
@@ -26,19 +28,16 @@ using test::make_record;
 void count_destroyed(void* payload) noexcept {
     ++**static_cast<std::atomic<int>**>(payload);
 }
-constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
 std::atomic<int> called{0};
+outcome count_run(void*) {
+    ++called;
+    return outcome::ran;
+}
+constexpr task_type counted{&count_run, &count_destroyed};
 std::atomic<int> destroyed{0};
 
-void trampoline(void* user_data) {
-    record* r = record_pool::instance().claim(reinterpret_cast<token>(user_data));
-    if (r == nullptr) return;
-    ++called;
-    finish(*r, state::ran);
-}
-
 bool launch(const stream_target& target) {
-    return launch_gated(target, make_record(counted, &destroyed), &trampoline).ok();
+    return launch_task(target, make_record(counted, &destroyed)).ok();
 }
 
 void require(bool what) {
@@ -72,7 +71,7 @@ int check_child(stream& s, buffer& b) {
     b.close();
     if (!s.is_closed()) return fail("closing");
     if (hostlaunch_embedded_calls("cuStreamDestroy") != destroys) return fail("the close");
-    if (has_deferred()) return fail("a deferred destruction");
+    if (!to_release().empty()) return fail("a deferred destruction");
     if (read_stats().accepted != before.accepted) return fail("the counts");
     if (called != called_before || destroyed != destroyed_before) {
         return fail("a function of the parent's");
@@ -89,7 +88,7 @@ struct parent {
         require(enter_driver().ok());
         require(stream::create({0, true, {}}, s).ok());
         require(buffer::create(64, buffer::kind::pinned, 0, b).ok());
-        require(launch_untracked(s->target(), &blocker::run, &first).ok());
+        require(launch_untracked(s->target(), {&blocker::run, &first}).ok());
         first.wait_until_running();
         require(launch(s->target()));
     }
@@ -122,7 +121,7 @@ int fork_inside_a_function() {
         const host_function_scope inside;
         code = code_of_child([] { _exit(check_child(*p.s, *p.b)); });
     };
-    require(launch_untracked({p.s->raw()}, forks, nullptr).ok());
+    require(launch_untracked({p.s->raw()}, {forks, nullptr}).ok());
     const int rest = p.finish_work();
     return code == 0 ? rest : fail("the child of the host function");
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/failing.hpp"
-#include "core/graph.hpp"
+#include "core/graphs/graph.hpp"
 
 namespace hostlaunch::core {
 
@@ -19,14 +19,11 @@ struct counts {
 inline void count_end(void* payload) noexcept {
     ++(*static_cast<counts**>(static_cast<void*>(payload)))->destroyed;
 }
-inline constexpr hostlaunch::detail::closure_operations counting{nullptr, &count_end};
-
-inline void run_in_graph(void* user_data) {
-    record* r = held_by_graphs(reinterpret_cast<token>(user_data));
-    if (r == nullptr) return;
-    ++(*reinterpret_cast<counts**>(r->payload))->ran;
-    count_graph_run(state::ran);
+inline outcome count_run_in_graph(void* payload) {
+    ++(*static_cast<counts**>(payload))->ran;
+    return outcome::ran;
 }
+inline constexpr task_type counting{&count_run_in_graph, &count_end};
 
 inline int records_in_use() {
     int used = 0;
@@ -118,11 +115,8 @@ class graph_failing : public failing {
     status give(counts& c, Add&& add) {
         record& r = make_record(counting, &c);
         ++made_;
-        const added a = add(r, host_call{&run_in_graph});
-        if (!a.status.ok() && a.owns_payload) {
-            count_end(r.payload);
-            let_go(r);
-        }
+        const added a = add(r, host_call{});
+        discard(r, a);
         return a.status;
     }
     status add(graph_builder& b, counts& c) {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/driver_fixture.hpp"
-#include "core/graph.hpp"
+#include "core/graphs/graph.hpp"
 
 namespace hostlaunch::core {
 namespace {
@@ -17,13 +17,13 @@ using test::make_record;
 void count_end(void* payload) noexcept {
     ++**reinterpret_cast<std::atomic<int>**>(payload);
 }
-constexpr hostlaunch::detail::closure_operations counting{nullptr, &count_end};
 
 std::atomic<int> runs{0};
-void run_in_graph(void* user_data) {
-    if (held_by_graphs(reinterpret_cast<token>(user_data)) != nullptr) ++runs;
+outcome count_run(void*) {
+    ++runs;
+    return outcome::ran;
 }
-
+constexpr task_type counting{&count_run, &count_end};
 class core_graphs : public test::core_on_embedded {
   protected:
     void SetUp() override {
@@ -40,7 +40,7 @@ class core_graphs : public test::core_on_embedded {
         EXPECT_TRUE(graph_builder::create(stream_, b).ok());
         EXPECT_TRUE(b->begin(abi::capture_mode::relaxed).ok());
         record& r = make_record(counting, &destroyed_);
-        EXPECT_TRUE(b->add(r, host_call{&run_in_graph}, &node).status.ok());
+        EXPECT_TRUE(b->add(r, host_call{}, &node).status.ok());
         EXPECT_TRUE(b->end().ok());
         EXPECT_TRUE(b->complete(made).ok());
         return made;

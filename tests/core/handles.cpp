@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "core/driver_fixture.hpp"
-#include "core/handle.hpp"
-#include "core/objects.hpp"
+#include "core/objects/handle.hpp"
+#include "core/objects/stream.hpp"
 
 namespace hostlaunch::core {
 namespace {
@@ -65,10 +65,10 @@ TEST_F(handles, what_dies_in_a_function_of_ours_is_left_to_the_language_that_rel
         s->close();
     }
     EXPECT_EQ(asked, 1);
-    EXPECT_TRUE(has_deferred());
+    EXPECT_TRUE(!to_release().empty());
     EXPECT_EQ(live_streams(), live);
-    run_deferred();
-    EXPECT_FALSE(has_deferred());
+    to_release().drain([](record& r) { dispose(r); });
+    EXPECT_FALSE(!to_release().empty());
     EXPECT_EQ(live_streams(), live - 1);
     set_release_hook(nullptr);
 }
@@ -81,7 +81,7 @@ TEST_F(handles, what_dies_in_a_function_of_ours_is_destroyed_by_the_housekeeper_
         const host_function_scope inside;
         s->close();
     }
-    EXPECT_TRUE(eventually([live] { return live_streams() == live - 1 && !has_deferred(); }));
+    EXPECT_TRUE(eventually([live] { return live_streams() == live - 1 && to_release().empty(); }));
 }
 
 // contract: L2
@@ -100,9 +100,9 @@ TEST_F(handles, a_stream_with_functions_pending_may_be_closed_and_they_still_run
     std::atomic<int> ran{0};
     test::blocker first;
     const auto s = make();
-    ASSERT_TRUE(launch_untracked(s->target(), &test::blocker::run, &first).ok());
+    ASSERT_TRUE(launch_untracked(s->target(), {&test::blocker::run, &first}).ok());
     const auto count_up = [](void* n) { ++*static_cast<std::atomic<int>*>(n); };
-    ASSERT_TRUE(launch_untracked(s->target(), count_up, &ran).ok());
+    ASSERT_TRUE(launch_untracked(s->target(), {count_up, &ran}).ok());
     s->close();
     first.let_go();
     EXPECT_TRUE(eventually([&ran] { return ran == 1; }));

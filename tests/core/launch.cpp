@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launch path on the embedded driver: what the driver gets, and what is refused before it.
-#include "core/launch.hpp"
+#include "core/routes/driver_thread.hpp"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "core/driver_fixture.hpp"
-#include "core/gate.hpp"
-#include "core/housekeeper.hpp"
-#include "core/objects.hpp"
+#include "core/process/gate.hpp"
+#include "core/process/monitor.hpp"
+#include "core/objects/stream.hpp"
 
 namespace hostlaunch::core {
 namespace {
@@ -22,16 +22,13 @@ using test::patience;
 void count_destroyed(void* payload) noexcept {
     ++**static_cast<std::atomic<int>**>(payload);
 }
-constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
 
 std::atomic<int> called{0};
-
-void trampoline(void* user_data) {
-    record* r = record_pool::instance().claim(reinterpret_cast<token>(user_data));
-    if (r == nullptr) return;
+outcome count_run(void*) {
     ++called;
-    finish(*r, state::ran);
+    return outcome::ran;
 }
+constexpr task_type counted{&count_run, &count_destroyed};
 
 void count_up(void* counter) {
     ++*static_cast<std::atomic<int>*>(counter);
@@ -55,7 +52,7 @@ class launch_path : public test::core_on_embedded {
 // contract: O1
 TEST_F(launch_path, a_gated_launch_runs_once_and_is_released_once) {
     const abi::stream s = make_stream();
-    ASSERT_TRUE(launch_gated({s}, make_record(counted, &destroyed_), &trampoline).ok());
+    ASSERT_TRUE(launch_task({s}, make_record(counted, &destroyed_)).ok());
     EXPECT_EQ(embedded::cuStreamSynchronize(s), 0);
     EXPECT_EQ(called, 1);
     EXPECT_TRUE(eventually([this] { return destroyed_ == 1; }));
@@ -67,7 +64,7 @@ TEST_F(launch_path, a_function_that_ends_before_the_launch_returns_runs_once) {
     const abi::stream s = make_stream();
     hostlaunch_embedded_set_launch(hostlaunch_embedded_launch_waits_done, 0);
     for (int i = 1; i <= 100; ++i) {
-        ASSERT_TRUE(launch_gated({s}, make_record(counted, &destroyed_), &trampoline).ok());
+        ASSERT_TRUE(launch_task({s}, make_record(counted, &destroyed_)).ok());
         EXPECT_EQ(called, i);
     }
     EXPECT_TRUE(eventually([this] { return destroyed_ == 100; }));
@@ -79,7 +76,7 @@ TEST_F(launch_path, an_as_is_launch_gives_the_driver_function_and_pointer_unchan
     std::atomic<int> ran{0};
     hostlaunch_embedded_set_log(1);
     ASSERT_TRUE(
-        launch_as_is({s}, make_record(counted, &destroyed_), record_kind::as_is, &count_up, &ran)
+        launch_native({s}, make_record(counted, &destroyed_), &count_up, &ran)
             .ok());
     bool found = false;
     hostlaunch_embedded_call call{};
@@ -102,11 +99,11 @@ TEST_F(launch_path, a_capturing_stream_is_refused_and_its_capture_stays) {
     ASSERT_EQ(embedded::cuStreamBeginCapture_v2(s, abi::capture_mode::global), 0);
     const int capturing = static_cast<int>(misuse::capturing);
     record& gated = make_record(counted, &destroyed_);
-    refuse_and_recycle(launch_gated({s}, gated, &trampoline), capturing, gated);
+    refuse_and_recycle(launch_task({s}, gated), capturing, gated);
     record& as_is = make_record(counted, &destroyed_);
-    refuse_and_recycle(launch_as_is({s}, as_is, record_kind::as_is, &count_up, &ran), capturing,
+    refuse_and_recycle(launch_native({s}, as_is, &count_up, &ran), capturing,
                        as_is);
-    EXPECT_EQ(launch_untracked({s}, &count_up, &ran).code, capturing);
+    EXPECT_EQ(launch_untracked({s}, {&count_up, &ran}).code, capturing);
     abi::graph graph = nullptr;
     std::size_t nodes = 7;
     ASSERT_EQ(embedded::cuStreamEndCapture(s, &graph), 0);
@@ -122,11 +119,10 @@ TEST_F(launch_path, a_created_stream_needs_no_context_and_leaves_none_behind) {
     std::atomic<int> ran{0};
     std::thread([&] {
         abi::context now = context_;
-        EXPECT_TRUE(launch_gated({s}, make_record(counted, &destroyed_), &trampoline).ok());
-        EXPECT_TRUE(launch_as_is({s}, make_record(counted, &destroyed_), record_kind::as_is,
-                                 &count_up, &ran)
+        EXPECT_TRUE(launch_task({s}, make_record(counted, &destroyed_)).ok());
+        EXPECT_TRUE(launch_native({s}, make_record(counted, &destroyed_), &count_up, &ran)
                         .ok());
-        EXPECT_TRUE(launch_untracked({s}, &count_up, &ran).ok());
+        EXPECT_TRUE(launch_untracked({s}, {&count_up, &ran}).ok());
         EXPECT_EQ(embedded::cuCtxGetCurrent(&now), 0);
         EXPECT_EQ(now, nullptr);
     }).join();
@@ -139,10 +135,10 @@ TEST_F(launch_path, a_default_stream_means_the_current_context_or_the_device_of_
         for (abi::stream token :
              {abi::stream{nullptr}, abi::stream_legacy, abi::stream_per_thread}) {
             record& r = make_record(counted, &destroyed_);
-            refuse_and_recycle(launch_gated({token}, r, &trampoline),
+            refuse_and_recycle(launch_task({token}, r),
                                static_cast<int>(misuse::no_context), r);
             const stream_target named{token, nullptr, 0};
-            EXPECT_TRUE(launch_gated(named, make_record(counted, &destroyed_), &trampoline).ok());
+            EXPECT_TRUE(launch_task(named, make_record(counted, &destroyed_)).ok());
             abi::context now = context_;
             EXPECT_EQ(embedded::cuCtxGetCurrent(&now), 0);
             EXPECT_EQ(now, nullptr);
@@ -156,7 +152,7 @@ TEST_F(launch_path, a_default_stream_means_the_current_context_or_the_device_of_
 TEST_F(launch_path, an_unknown_handle_is_an_error) {
     record& r = make_record(counted, &destroyed_);
     const auto unknown = reinterpret_cast<abi::stream>(std::uintptr_t{0x123450});
-    refuse_and_recycle(launch_gated({unknown}, r, &trampoline), abi::error_invalid_handle, r);
+    refuse_and_recycle(launch_task({unknown}, r), abi::error_invalid_handle, r);
 }
 
 // Two contexts share the tokens of the default streams; each has its own streams behind them.
@@ -168,13 +164,11 @@ TEST_F(launch_path, a_blocked_default_stream_delays_no_release_of_another_contex
     std::atomic<int> blocked_destroyed{0};
     blocker first;
     ASSERT_EQ(embedded::cuCtxSetCurrent(context_), 0);
-    ASSERT_TRUE(launch_as_is({abi::stream_legacy}, make_record(counted, &blocked_destroyed),
-                             record_kind::as_is, &blocker::run, &first)
+    ASSERT_TRUE(launch_native({abi::stream_legacy}, make_record(counted, &blocked_destroyed), &blocker::run, &first)
                     .ok());
     first.wait_until_running();
     ASSERT_EQ(embedded::cuCtxSetCurrent(other), 0);
-    ASSERT_TRUE(launch_as_is({abi::stream_legacy}, make_record(counted, &destroyed_),
-                             record_kind::as_is, &count_up, &ran)
+    ASSERT_TRUE(launch_native({abi::stream_legacy}, make_record(counted, &destroyed_), &count_up, &ran)
                     .ok());
     EXPECT_TRUE(eventually([&] { return ran == 1; }));
     EXPECT_TRUE(eventually([this] { return destroyed_ == 1; }, std::chrono::seconds(5)));
@@ -190,14 +184,12 @@ TEST_F(launch_path, a_blocked_per_thread_stream_delays_no_release_of_another_thr
     std::atomic<int> blocked_destroyed{0};
     blocker first;
     hostlaunch_embedded_set_threads(hostlaunch_embedded_threads_per_stream);
-    ASSERT_TRUE(launch_as_is({abi::stream_per_thread}, make_record(counted, &blocked_destroyed),
-                             record_kind::as_is, &blocker::run, &first)
+    ASSERT_TRUE(launch_native({abi::stream_per_thread}, make_record(counted, &blocked_destroyed), &blocker::run, &first)
                     .ok());
     first.wait_until_running();
     std::thread([&] {
         ASSERT_EQ(embedded::cuCtxSetCurrent(context_), 0);
-        ASSERT_TRUE(launch_as_is({abi::stream_per_thread}, make_record(counted, &destroyed_),
-                                 record_kind::as_is, &count_up, &ran)
+        ASSERT_TRUE(launch_native({abi::stream_per_thread}, make_record(counted, &destroyed_), &count_up, &ran)
                         .ok());
         EXPECT_TRUE(eventually([&] { return ran == 1; }));
         EXPECT_TRUE(eventually([this] { return destroyed_ == 1; }, std::chrono::seconds(5)));

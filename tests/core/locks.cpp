@@ -13,7 +13,9 @@
 #include <thread>
 
 #include "core/driver_fixture.hpp"
-#include "core/objects.hpp"
+#include "core/objects/buffer.hpp"
+#include "core/objects/event.hpp"
+#include "core/objects/stream.hpp"
 
 namespace {
 thread_local int locks_held = 0;
@@ -56,13 +58,11 @@ int holds_a_lock() {
 void count_destroyed(void* payload) noexcept {
     ++**static_cast<std::atomic<int>**>(payload);
 }
-constexpr hostlaunch::detail::closure_operations counted{nullptr, &count_destroyed};
-void do_nothing(void*) {}
-void trampoline(void* user_data) {
-    record* r = record_pool::instance().claim(reinterpret_cast<token>(user_data));
-    if (r != nullptr) finish(*r, state::ran);
+outcome run_nothing(void*) {
+    return outcome::ran;
 }
-
+constexpr task_type counted{&run_nothing, &count_destroyed};
+void do_nothing(void*) {}
 class locks : public test::core_on_embedded {
   protected:
     void SetUp() override {
@@ -98,9 +98,8 @@ TEST_F(locks, none_is_held_in_the_driver_by_launches_and_the_housekeeper) {
     // More than one chunk of records, so that the pool grows while others launch.
     const auto launch = [this, s] {
         for (int i = 0; i < 400; ++i) {
-            ASSERT_TRUE(launch_gated({s}, make_record(counted, &destroyed_), &trampoline).ok());
-            ASSERT_TRUE(launch_as_is({s}, make_record(counted, &destroyed_), record_kind::as_is,
-                                     &do_nothing, nullptr)
+            ASSERT_TRUE(launch_task({s}, make_record(counted, &destroyed_)).ok());
+            ASSERT_TRUE(launch_native({s}, make_record(counted, &destroyed_), &do_nothing, nullptr)
                             .ok());
         }
     };
@@ -116,7 +115,7 @@ TEST_F(locks, none_is_held_in_the_driver_by_probes_of_contexts) {
     const abi::stream s = make_stream();
     const std::uint64_t probes = hostlaunch_embedded_calls("cuEventQuery");
     hostlaunch_embedded_set_manual(1);
-    ASSERT_TRUE(launch_gated({s}, make_record(counted, &destroyed_), &trampoline).ok());
+    ASSERT_TRUE(launch_task({s}, make_record(counted, &destroyed_)).ok());
     EXPECT_TRUE(
         eventually([probes] { return hostlaunch_embedded_calls("cuEventQuery") > probes + 1; }));
     EXPECT_EQ(hostlaunch_embedded_step(1, test::patience_ms), 1);
@@ -148,7 +147,7 @@ TEST_F(locks, none_is_held_in_the_driver_by_objects) {
         const host_function_scope inside;
         b.reset();
     }
-    run_deferred();
+    to_release().drain([](record& r) { dispose(r); });
 }
 
 }  // namespace

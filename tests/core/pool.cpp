@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record pool: tokens, generations, and memory that follows the peak.
-#include "core/pool.hpp"
+#include "core/task/pool_of_records.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(record_pool, hands_out_free_records_with_payloads_aligned_to_64_bytes) {
     record* r = pool().acquire();
     ASSERT_NE(r, nullptr);
     EXPECT_EQ(record::state_of(r->word.load()), state::free);
-    EXPECT_EQ(&pool().at(r->index), r);
+    EXPECT_EQ(&pool().at(r->index()), r);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(r->payload) % 64, 0u);
     pool().recycle(*r);
 }

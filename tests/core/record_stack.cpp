@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stack of records on their way to release: nothing is lost, doubled or out of order.
-#include "core/record_stack.hpp"
+#include "core/task/record_stack.hpp"
 
 #include <gtest/gtest.h>
 

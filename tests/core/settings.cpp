@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "core/gate.hpp"
+#include "core/process/gate.hpp"
 
 namespace hostlaunch::core {
 namespace {

@@ -137,7 +137,7 @@ static_assert(in_place<sized<32>, sized<32>>);
 static_assert(!in_place<sized<32>, sized<33>>);
 static_assert(in_place<void (*)(void*, long), void*, long>);
 static_assert(detail::closure<sized<64>>::trivial);
-static_assert(detail::closure<sized<64>>::operations.destroy == nullptr);
+static_assert(detail::closure<sized<64>>::type.destroy == nullptr);
 static_assert(!detail::closure<sized<65>>::trivial);
 static_assert(!detail::closure<std::function<void()>>::trivial);
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "hostlaunch/detail/callable.hpp"
+#include "hostlaunch/detail/task_type.hpp"
 #include "hostlaunch/export.hpp"
 #include "hostlaunch/stream.hpp"
 
@@ -39,12 +40,6 @@ namespace detail {
 inline constexpr std::size_t storage_bytes = 64;
 inline constexpr std::size_t storage_alignment = 64;
 inline constexpr std::size_t storage_offset = 64;  // in a record
-
-// What a record needs to know of the closure in it.
-struct closure_operations {
-    void (*run)(void* storage);               // on the driver's thread; may throw
-    void (*destroy)(void* storage) noexcept;  // null if there is nothing to destroy
-};
 
 // Around each use of a closure, which goes from thread to thread.
 struct closure_use {
@@ -93,11 +88,12 @@ struct closure {
         }
     }
 
-    static void run(void* storage) {
+    static outcome run(void* storage) {
         const closure_use use(storage);
         content& c = get(storage);
         std::apply([&c](Args&... args) { (void)std::invoke(std::move(c.fn), std::move(args)...); },
                    c.args);
+        return outcome::ran;
     }
 
     static void destroy(void* storage) noexcept {
@@ -109,7 +105,7 @@ struct closure {
         }
     }
 
-    static constexpr closure_operations operations{&run, trivial ? nullptr : &destroy};
+    static constexpr task_type type{&run, trivial ? nullptr : &destroy};
 };
 
 // A record that the caller owns; std::bad_alloc if there is no memory.
@@ -124,8 +120,7 @@ HOSTLAUNCH_API void give_back(core::record* r) noexcept;
 
 // Enqueues the closure in the record, which is no longer the caller's. Destroys it and throws if
 // nothing was enqueued.
-HOSTLAUNCH_API void launch(core::record* r, stream_ref stream,
-                           const closure_operations& operations);
+HOSTLAUNCH_API void launch(core::record* r, stream_ref stream, const task_type& type);
 
 // Calls call(fn) as a host function: exceptions go to the handler, calls into the library are
 // refused.

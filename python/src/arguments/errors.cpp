@@ -5,8 +5,7 @@
 #include <atomic>
 #include <optional>
 
-#include "core/process.hpp"
-#include "driver/driver.hpp"
+#include "core/lifecycle.hpp"
 
 namespace hostlaunch::python {
 namespace {
@@ -31,8 +30,8 @@ bool load_driver(int warning_stack_level) {
         return false;
     }
     // A child forked while the driver was being loaded never gets one; may_enter says why.
-    if (!driver_library::is_loaded()) return true;
-    const std::string& reason = driver_library::load().fallback_reason;
+    if (!core::has_driver()) return true;
+    const std::string reason = core::driver_in_use().fallback_reason;
     if (reason.empty() || warned.exchange(true)) return true;
     const owned text = decoded(
         "hostlaunch uses its embedded driver, which runs on the CPU: " + reason +
@@ -69,7 +68,7 @@ bool may_enter(const char* attempted) {
 }
 
 bool enter_driver(const char* attempted, int warning_stack_level) {
-    return (driver_library::is_loaded() || load_driver(warning_stack_level)) &&
+    return (core::has_driver() || load_driver(warning_stack_level)) &&
            may_enter(attempted);
 }
 

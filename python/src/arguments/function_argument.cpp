@@ -7,7 +7,7 @@
 #include "arguments/ctypes_function.hpp"
 #include "arguments/foreign_function.hpp"
 #include "arguments/numbers.hpp"
-#include "core/user_data.hpp"
+#include "core/task/user_data.hpp"
 #include "cpython/attributes.hpp"
 #include "cpython/exceptions.hpp"
 

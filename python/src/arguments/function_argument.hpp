@@ -2,8 +2,8 @@
 // The rules for `fn` and `user_data`: contract F1 to F3 and U1 to U4.
 #pragma once
 
+#include "core/status.hpp"
 #include "cpython/python.hpp"
-#include "driver/abi.hpp"
 
 namespace hostlaunch::python {
 

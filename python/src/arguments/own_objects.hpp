@@ -4,8 +4,8 @@
 // A header alone: the classes lie above, and tell here at import where their objects keep it.
 #pragma once
 
-#include "core/graph_builder.hpp"
-#include "core/objects.hpp"
+#include "core/graphs/graph_builder.hpp"
+#include "core/objects/stream.hpp"
 #include "cpython/python.hpp"
 
 namespace hostlaunch::python {

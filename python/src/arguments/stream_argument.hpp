@@ -2,7 +2,7 @@
 // The rules for the stream argument: contract S1 to S6.
 #pragma once
 
-#include "core/objects.hpp"
+#include "core/objects/stream_use.hpp"
 #include "cpython/python.hpp"
 
 namespace hostlaunch::python {
@@ -21,6 +21,9 @@ struct stream_argument {
     core::stream* own = nullptr;  // the stream inside a hostlaunch.Stream
     core::stream_target target;
     const stream_role* role = &ordinary_stream;
+
+    // The stream in use, so that it cannot be destroyed during a call. requires: detached.
+    core::stream_use use() const noexcept { return {own, target, role->name}; }
 };
 
 // Recognises the argument and reads its handle. False with TypeError, or with what its methods
@@ -32,18 +35,6 @@ bool parse_builder_stream(PyObject* builder, stream_argument& out);
 
 // Refuses a closed stream, ours or foreign. False with RuntimeError.
 bool require_open(PyObject* object, const stream_argument& stream, const char* attempted);
-
-// Calls f(target) while our own stream, if it is one, cannot be destroyed. requires: detached.
-template <class F>
-core::status on_stream_detached(const stream_argument& stream, F&& f) {
-    return core::on_stream(stream.own, stream.target, std::forward<F>(f), stream.role->name);
-}
-
-// The same from an attached thread, which detaches for the call.
-template <class F>
-core::status on_stream(const stream_argument& stream, F&& f) {
-    return without_gil([&] { return on_stream_detached(stream, f); });
-}
 
 bool init_stream_argument();
 

@@ -65,9 +65,9 @@ void copy(py_buffer& destination, py_buffer& source, nb::handle stream, const ch
     const auto copy_into = [&](core::buffer& to) -> core::status {
         const core::handle::use from_use(source.object->guard());
         if (!from_use) return core::refuse_closed("source buffer");
-        return on_stream_detached(on, [&](const core::stream_target& target) {
-            return core::copy(target, to, *source.object);
-        });
+        const core::stream_use in_use = on.use();
+        if (!in_use.status().ok()) return in_use.status();
+        return core::copy(in_use.target(), to, *source.object);
     };
     use_object(destination, attempted, copy_into, "destination buffer");
 }
@@ -86,9 +86,9 @@ void buffer_fill(py_buffer& self, nb::handle value, nb::handle stream) {
         refuse_value(PyExc_ValueError, "value must be from 0 to 255", value);
     const stream_argument on = stream_from(stream, "Buffer.fill");
     use_object(self, "Buffer.fill", [&](core::buffer& to) {
-        return on_stream_detached(on, [&](const core::stream_target& target) {
-            return core::fill(target, to, static_cast<unsigned char>(byte));
-        });
+        const core::stream_use in_use = on.use();
+        if (!in_use.status().ok()) return in_use.status();
+        return core::fill(in_use.target(), to, static_cast<unsigned char>(byte));
     });
 }
 

@@ -5,7 +5,7 @@
 #include "classes/class_docs.hpp"
 #include "classes/holder.hpp"
 #include "classes/waits.hpp"
-#include "core/as_is.hpp"
+#include "core/routes/routes.hpp"
 
 namespace nb = nanobind;
 
@@ -15,7 +15,7 @@ namespace {
 void event_sync(py_event& self) {
     wait_and_release([&self] {
         use_object(self, "Event.sync",
-                   [](core::event& e) { return core::as_is::settle_after(e.sync()); });
+                   [](core::event& e) { return core::routes::settle_after(e.sync()); });
     });
 }
 

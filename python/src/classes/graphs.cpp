@@ -7,9 +7,8 @@
 #include "classes/graph_docs.hpp"
 #include "classes/holder.hpp"
 #include "classes/stream.hpp"
-#include "core/graph.hpp"
-#include "core/pool.hpp"
-#include "core/process.hpp"
+#include "core/graphs/graph.hpp"
+#include "core/task/release.hpp"
 #include "tasks/payload.hpp"
 #include "tasks/release.hpp"
 
@@ -45,17 +44,9 @@ void enter_to_launch(const char* attempted) {
     if (core::exiting()) throw_status(core::refuse(misuse::exiting), attempted);
 }
 
-core::host_call call_of(function_kind kind, const payload& p) {
-    switch (kind) {
-        case function_kind::callable:
-            return {&hostlaunch_python_graph_call};
-        case function_kind::thunk:
-            return {&hostlaunch_python_graph_thunk};
-        case function_kind::unknown_code:
-            return {&hostlaunch_python_graph_code};
-        default:
-            return {p.code, p.user_data, false};
-    }
+core::host_call call_of(const function_argument& function) {
+    if (function.kind != function_kind::compiled) return {};
+    return {function.code, function.user_data, false};
 }
 
 // Checks the function, fills a record with it and gives both to add(record, call).
@@ -66,13 +57,10 @@ void add_function(nb::handle fn, nb::handle user_data, const char* attempted, Ad
     enter_to_launch(attempted);
     core::record* r = core::record_pool::instance().acquire();
     if (r == nullptr) throw std::bad_alloc();
-    const core::host_call call = call_of(function.kind, fill_payload(*r, fn.ptr(), function));
+    const core::host_call call = call_of(function);
+    fill_payload(*r, type_in_graph(function.kind), fn.ptr(), function);
     const core::added made = without_gil([&] { return add(*r, call); });
-    if (!made.status.ok() && made.owns_payload) {
-        payload returned = payload_of(*r);
-        core::let_go(*r);
-        destroy_payload(returned);
-    }
+    core::discard(*r, made);
     throw_status(made.status, attempted);
     release_ended();
 }
@@ -170,18 +158,24 @@ std::uint64_t graph_handle(py_graph& self) {
 void graph_upload(py_graph& self, nb::handle stream) {
     constexpr const char* attempted = "Graph.upload";
     const stream_argument on = stream_from(stream, attempted);
-    throw_status(
-        on_stream(on, [&](const core::stream_target& t) { return self.object->upload(t); }),
-        attempted);
+    throw_status(without_gil([&] {
+                     const core::stream_use in_use = on.use();
+                     return in_use.status().ok() ? self.object->upload(in_use.target())
+                                                 : in_use.status();
+                 }),
+                 attempted);
 }
 
 void graph_launch(py_graph& self, nb::handle stream) {
     constexpr const char* attempted = "Graph.launch";
     const stream_argument on = stream_from(stream, attempted);
     enter_to_launch(attempted);
-    throw_status(
-        on_stream(on, [&](const core::stream_target& t) { return self.object->launch(t); }),
-        attempted);
+    throw_status(without_gil([&] {
+                     const core::stream_use in_use = on.use();
+                     return in_use.status().ok() ? self.object->launch(in_use.target())
+                                                 : in_use.status();
+                 }),
+                 attempted);
     release_ended();
 }
 

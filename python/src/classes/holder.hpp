@@ -15,7 +15,9 @@
 
 #include "arguments/errors.hpp"
 #include "classes/values.hpp"
-#include "core/objects.hpp"
+#include "core/objects/buffer.hpp"
+#include "core/objects/event.hpp"
+#include "core/objects/stream.hpp"
 #include "cpython/python.hpp"
 
 namespace hostlaunch::python {

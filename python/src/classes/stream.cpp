@@ -7,7 +7,7 @@
 #include "classes/class_docs.hpp"
 #include "classes/graphs.hpp"
 #include "classes/waits.hpp"
-#include "core/as_is.hpp"
+#include "core/routes/routes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -75,50 +75,57 @@ Py_hash_t stream_hash(py_stream& self) {
 void stream_sync(py_stream& self) {
     const stream_argument stream = stream_of(self, "Stream.sync");
     wait_and_release([&stream] {
-        throw_status(on_stream(stream,
-                               [](const core::stream_target& target) {
-                                   return core::as_is::settle_after(core::sync_stream(target));
-                               }),
+        throw_status(without_gil([&] {
+                         const core::stream_use on = stream.use();
+                         if (!on.status().ok()) return on.status();
+                         return core::routes::settle_after(core::sync_stream(on.target()));
+                     }),
                      "Stream.sync");
     });
 }
 
+nb::object record_new_event(const stream_argument& stream) {
+    std::unique_ptr<core::event> made;
+    throw_status(without_gil([&] {
+                     const core::stream_use on = stream.use();
+                     return on.status().ok() ? core::record_new_event(on.target(), made)
+                                             : on.status();
+                 }),
+                 "Stream.record");
+    return nb::cast(py_event(std::move(made)));
+}
+
 nb::object stream_record(py_stream& self, nb::object event) {
     const stream_argument stream = stream_of(self, "Stream.record");
-    if (event.is_none()) {
-        std::unique_ptr<core::event> made;
-        const auto record = [&made](const core::stream_target& target) {
-            return core::record_new_event(target, made);
-        };
-        throw_status(on_stream(stream, record), "Stream.record");
-        return nb::cast(py_event(std::move(made)));
-    }
+    if (event.is_none()) return record_new_event(stream);
     use_object(instance_of<py_event>(event, "event"), "Stream.record", [&](core::event& e) {
-        return on_stream_detached(stream, [&e](const core::stream_target& target) {
-            return core::record_event(target, e);
-        });
+        const core::stream_use on = stream.use();
+        return on.status().ok() ? core::record_event(on.target(), e) : on.status();
     });
     return event;
+}
+
+void wait_for_event(const stream_argument& stream, py_event& event) {
+    use_object(event, "Stream.wait", [&](core::event& e) {
+        const core::stream_use on = stream.use();
+        return on.status().ok() ? core::wait_event(on.target(), e) : on.status();
+    });
 }
 
 void stream_wait(py_stream& self, nb::handle event_or_stream) {
     const stream_argument stream = stream_of(self, "Stream.wait");
     if (nb::isinstance<py_event>(event_or_stream)) {
-        auto& event = instance_of<py_event>(event_or_stream, "event_or_stream");
-        use_object(event, "Stream.wait", [&](core::event& e) {
-            return on_stream_detached(stream, [&e](const core::stream_target& target) {
-                return core::wait_event(target, e);
-            });
-        });
+        wait_for_event(stream, instance_of<py_event>(event_or_stream, "event_or_stream"));
         return;
     }
     const stream_argument other = stream_from(event_or_stream, "Stream.wait", waited_for);
-    throw_status(on_stream(stream,
-                           [&other](const core::stream_target& target) {
-                               return on_stream_detached(other, [&](const core::stream_target& o) {
-                                   return core::wait_stream(target, o);
-                               });
-                           }),
+    throw_status(without_gil([&] {
+                     const core::stream_use on = stream.use();
+                     if (!on.status().ok()) return on.status();
+                     const core::stream_use behind = other.use();
+                     if (!behind.status().ok()) return behind.status();
+                     return core::wait_stream(on.target(), behind.target());
+                 }),
                  "Stream.wait");
 }
 

@@ -10,7 +10,7 @@
 // exit waits for them, pending ones included.
 #pragma once
 
-#include "core/gate.hpp"
+#include "core/process/gate.hpp"
 #include "cpython/python.hpp"
 
 namespace hostlaunch::python {

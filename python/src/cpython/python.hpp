@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "core/gate.hpp"
+#include "core/process/gate.hpp"
 
 namespace hostlaunch::python {
 

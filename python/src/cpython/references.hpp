@@ -23,7 +23,7 @@ inline PyObject* reference_for_others(PyObject* object) noexcept {
 }
 
 // Makes an owned reference one that is dropped on another thread. Null is allowed.
-inline PyObject* hand_over(PyObject* owned_here) noexcept {
+inline PyObject* share_reference(PyObject* owned_here) noexcept {
 #ifdef Py_GIL_DISABLED
     if (owned_here == nullptr) return nullptr;
     reference_for_others(owned_here);

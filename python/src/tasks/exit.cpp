@@ -10,25 +10,15 @@
 #include <chrono>
 #include <thread>
 
-#include "core/as_is.hpp"
-#include "core/handle.hpp"
-#include "core/housekeeper.hpp"
-#include "core/outcomes.hpp"
-#include "core/process.hpp"
+#include "core/lifecycle.hpp"
+#include "core/routes/routes.hpp"
+#include "core/task/release.hpp"
 #include "cpython/attach.hpp"
 #include "cpython/exceptions.hpp"
 #include "tasks/release.hpp"
 
 namespace hostlaunch::python {
 namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::steady_clock;
-
-bool still_running() {
-    core::as_is::poll(false);
-    return gate().uses() != 0 || core::unknown_code_pending() != 0;
-}
 
 // Ctrl-C during the wait has its effect, which is to end it. What else a signal's handler raises is
 // told: a program that wanted to end in another way learns that it did not.
@@ -46,21 +36,17 @@ void tell_what_ended_the_wait() {
 // Waits detached, so that the functions waited for can run. An exception of a signal's handler ends
 // the wait.
 void wait_for_running() {
-    const auto limit = steady_clock::now() + core::exit_limit();
-    milliseconds pause{0};
-    for (;;) {
-        const bool running = without_gil([&pause] {
-            if (!still_running()) return false;
+    core::lifecycle::wait_for_running([](std::chrono::milliseconds pause) {
+        const bool running = without_gil([pause] {
+            core::routes::look(false);
+            if (!core::lifecycle::still_running()) return false;
             std::this_thread::sleep_for(pause);
             return true;
         });
-        if (!running || steady_clock::now() >= limit) return;
-        if (PyErr_CheckSignals() != 0) {
-            tell_what_ended_the_wait();
-            return;
-        }
-        pause = pause < milliseconds(10) ? pause + milliseconds(1) : pause;
-    }
+        if (!running || PyErr_CheckSignals() == 0) return running;
+        tell_what_ended_the_wait();
+        return false;
+    });
 }
 
 void warn(unsigned long long dropped) {
@@ -74,18 +60,13 @@ void warn(unsigned long long dropped) {
 }
 
 PyObject* at_exit(PyObject*, PyObject*) {
-    core::set_exiting();
-    gate().close();
+    core::lifecycle::refuse_and_close();
     unsigned long long dropped = 0;
     if (!core::forked()) {
         wait_for_running();
-        without_gil([] {
-            core::housekeeper::stop(milliseconds(1000));
-            return 0;
-        });
-        dropped = core::drop_all();
+        dropped = without_gil([] { return core::lifecycle::drop_rest(); });
         // Finalizers may push more; nothing new can start, so this ends.
-        while (!core::to_release().empty() || core::has_deferred()) {
+        while (!core::to_release().empty()) {
             if (core::process_ending() || core::in_host_function()) break;
             release_here();
         }
@@ -96,8 +77,6 @@ PyObject* at_exit(PyObject*, PyObject*) {
 
 // Plain stores only: the interpreter is not usable here.
 void in_forked_child() {
-    core::forget_outcomes();
-    core::housekeeper::forget();
     forget_release();
 }
 

@@ -7,9 +7,9 @@
 #include "arguments/errors.hpp"
 #include "arguments/function_argument.hpp"
 #include "arguments/stream_argument.hpp"
-#include "core/launch.hpp"
-#include "core/pool.hpp"
-#include "core/process.hpp"
+#include "core/routes/driver_thread.hpp"
+#include "core/routes/native.hpp"
+#include "core/task/release.hpp"
 #include "cpython/attributes.hpp"
 #include "cpython/exceptions.hpp"
 #include "tasks/payload.hpp"
@@ -102,26 +102,27 @@ bool forward_to_builder(const arguments& given) {
     return static_cast<bool>(token);
 }
 
+const core::route& route_of(function_kind kind) noexcept {
+    switch (kind) {
+        case function_kind::compiled:
+            return core::native;
+        case function_kind::unknown_code:
+            return core::unknown_code;
+        default:
+            return core::driver_thread;
+    }
+}
+
 // What the function is called with is told apart from the record: once the driver has that, it may
 // run and be released at any time.
 core::status enqueue(const stream_argument& stream, core::record& r,
                      const function_argument& function) {
-    return on_stream(stream, [&](const core::stream_target& target) {
-        switch (function.kind) {
-            case function_kind::callable:
-                return stream.own != nullptr
-                           ? core::launch_gated_on(*stream.own, r, &hostlaunch_python_call)
-                           : core::launch_gated(target, r, &hostlaunch_python_call);
-            case function_kind::thunk:
-                return core::launch_gated(target, r, &hostlaunch_python_thunk);
-            case function_kind::compiled:
-                return core::launch_as_is(target, r, core::record_kind::as_is, function.code,
-                                          function.user_data);
-            default:
-                return core::launch_as_is(target, r, core::record_kind::as_is_unknown,
-                                          function.code, function.user_data);
-        }
-    });
+    const core::stream_use on = stream.use();
+    if (!on.status().ok()) return on.status();
+    if (function.kind == function_kind::callable && on.own() != nullptr) {
+        return core::launch_on(*on.own(), r);
+    }
+    return route_of(function.kind).launch(on.target(), r, {function.code, function.user_data});
 }
 
 bool launch(const arguments& given, const stream_argument& stream, function_argument& function) {
@@ -130,18 +131,16 @@ bool launch(const arguments& given, const stream_argument& stream, function_argu
         PyErr_NoMemory();
         return false;
     }
-    fill_payload(*r, given.fn, function);
-    const core::status s = enqueue(stream, *r, function);
+    fill_payload(*r, type_of(function.kind), given.fn, function);
+    const core::status s = without_gil([&] { return enqueue(stream, *r, function); });
     if (s.ok()) return true;
-    payload returned = payload_of(*r);
-    core::record_pool::instance().recycle(*r);
-    destroy_payload(returned);
+    core::discard(*r);
     set_error(s, attempted);
     return false;
 }
 
 // Loads the driver if need be, or says why no launch may enter it.
-[[gnu::noinline, gnu::cold]] bool enter_slowly() {
+[[gnu::noinline, gnu::cold]] bool enter_slow() {
     if (!enter_driver(attempted)) return false;
     if (core::exiting()) set_error(core::refuse(misuse::exiting), attempted);
     return !core::exiting();
@@ -159,7 +158,7 @@ PyObject* host_launch(PyObject*, PyObject* const* args, Py_ssize_t positional, P
         Py_RETURN_NONE;
     }
     if (!require_open(given.stream, stream, attempted)) return nullptr;
-    if (!core::ordinary_course() && !enter_slowly()) return nullptr;
+    if (!core::on_fast_path() && !enter_slow()) return nullptr;
     if (!launch(given, stream, function)) return nullptr;
     release_ended();
     Py_RETURN_NONE;

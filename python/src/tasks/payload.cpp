@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trampolines: from the driver's call to Python running, and to the release list.
+// The types of Python's tasks: from the trampoline's call to Python running, and how they are
+// released.
 #include "tasks/payload.hpp"
-
-#include <cxxabi.h>
 
 #include <cstdlib>
 #include <utility>
 
-#include "core/graph_function.hpp"
-#include "core/outcomes.hpp"
-#include "core/pool.hpp"
-#include "core/process.hpp"
+#include "core/task/outcomes.hpp"
+#include "core/task/release.hpp"
 #include "cpython/attach.hpp"
 #include "cpython/exceptions.hpp"
 #include "cpython/references.hpp"
@@ -18,8 +15,28 @@
 namespace hostlaunch::python {
 namespace {
 
+using core::outcome;
 using core::record;
-using core::state;
+using core::task_type;
+
+payload& payload_in(void* storage) noexcept {
+    return *std::launder(static_cast<payload*>(storage));
+}
+
+// Drops all that a payload holds. requires: attached, on the main thread or before any launch. Runs
+// finalizers, which may park this thread.
+void destroy(void* storage) noexcept {
+    const payload p = payload_in(storage);
+    std::free(p.copy);
+    in_python([&p] {
+        Py_XDECREF(p.context);
+        Py_XDECREF(p.result);
+        Py_XDECREF(p.exception);
+        Py_XDECREF(p.fn);
+    });
+}
+
+constexpr task_type left_behind_type{nullptr, &destroy, "what a run in a graph left"};
 
 // Reports the current exception with object = fn and keeps it for release on the main thread.
 void report(const payload& p, payload& left) {
@@ -31,129 +48,118 @@ void report(const payload& p, payload& left) {
 
 // Calls put what must be released on the main thread into `left`: for a launch that is its own
 // payload, for a run of a graph's function a payload of that run.
-state call_callable(const payload& p, payload& left) {
+outcome call_callable(const payload& p, payload& left) {
     PyObject* result = PyObject_CallNoArgs(p.fn);
     if (result == nullptr) {
         report(p, left);
-        return state::raised;
+        return outcome::raised;
     }
     if (result == Py_None) {
         Py_DECREF(result);
     } else {
-        left.result = hand_over(result);
+        left.result = share_reference(result);
     }
-    return state::ran;
+    return outcome::ran;
 }
 
 // The thunk does its own PyGILState_Ensure, which finds this thread attached, and reports its own
 // exceptions through ctypes.
-state call_thunk(const payload& p, payload&) {
+outcome call_thunk(const payload& p, payload&) {
     p.code(p.user_data);
-    return state::ran;
+    return outcome::ran;
 }
 
 // Straight-line on purpose: no destructor here may detach, since CPython can end the thread by
-// unwinding through this frame while it is not attached.
-template <class Call>
-void run(record& r, Call call) {
+// unwinding through this frame while it is not attached. The trampoline parks a thread that is.
+template <auto Call>
+outcome run(void* storage) {
     attachment a = attach();
-    payload& p = payload_of(r);
-    state outcome = state::ran;
-    {
-        const core::host_function_scope inside;
-        outcome = call(p, p);
-        p.context = hand_over(take_dirty_context(a));
-    }
+    payload& p = payload_in(storage);
+    const outcome how = Call(p, p);
+    p.context = share_reference(take_dirty_context(a));
     // Before the detach: a main thread that waits for the GIL then finds the request at once.
-    if (core::finish(r, outcome)) core::request_release();
+    core::finish(core::record::of(storage), how);
     detach(a);
+    return outcome::told;
 }
 
 // Hands what a run left to the main thread. Without memory for that it is leaked: to drop it here
 // would run finalizers on the driver's thread.
 void leave_behind(const payload& left) {
     if (left.result == nullptr && left.exception == nullptr && left.context == nullptr) return;
-    record* r = core::acquire_left_behind();
+    record* r = core::acquire_left_behind(left_behind_type);
     if (r == nullptr) return;
     new (r->payload) payload(left);
     core::push_left_behind(*r);
 }
 
 // One of any number of runs; graphs hold the record meanwhile. Straight-line, as `run` is.
-template <class Call>
-void run_for_graph(record& r, Call call) {
+template <auto Call>
+outcome run_in_graph(void* storage) {
     attachment a = attach();
     payload left;
-    state outcome = state::ran;
-    {
-        const core::host_function_scope inside;
-        outcome = call(payload_of(r), left);
-        left.context = hand_over(take_dirty_context(a));
-    }
-    core::count_graph_run(outcome);
+    const outcome how = Call(payload_in(storage), left);
+    left.context = share_reference(take_dirty_context(a));
+    core::count_graph_run(how);
     leave_behind(left);
     detach(a);
+    return outcome::told;
 }
 
-// Run(record) inside the gate, if `take` finds a record for the token.
-template <class Take, class Run>
-void enter_and_run(void* token, Take take, Run run) {
-    if (!gate().enter()) return;  // the interpreter ends: a launch stays pending and is dropped
-    try {
-        record* r = take(reinterpret_cast<core::token>(token));
-        if (r != nullptr) run(*r);
-    } catch (::abi::__forced_unwind&) {
-        park();
-    }
-    gate().leave();
-    core::end_in_forked_child();
+outcome run_code_in_graph(void* storage) {
+    const payload& p = payload_in(storage);
+    p.code(p.user_data);
+    return outcome::ran;
 }
 
-record* claim(core::token t) {
-    return core::record_pool::instance().claim(t);
-}
+constexpr task_type callable_type{&run<call_callable>, &destroy, "Python callable"};
+constexpr task_type thunk_type{&run<call_thunk>, &destroy, "ctypes thunk"};
+constexpr task_type native_type{nullptr, &destroy, "native code"};
+constexpr task_type callable_in_graph_type{&run_in_graph<call_callable>, &destroy,
+                                           "Python callable in a graph"};
+constexpr task_type thunk_in_graph_type{&run_in_graph<call_thunk>, &destroy,
+                                        "ctypes thunk in a graph"};
+constexpr task_type code_in_graph_type{&run_code_in_graph, &destroy, "native code in a graph"};
 
 }  // namespace
 
-extern "C" void hostlaunch_python_call(void* token) {
-    enter_and_run(token, claim, [](record& r) { run(r, call_callable); });
-}
-extern "C" void hostlaunch_python_thunk(void* token) {
-    enter_and_run(token, claim, [](record& r) { run(r, call_thunk); });
-}
-extern "C" void hostlaunch_python_graph_call(void* token) {
-    enter_and_run(token, core::held_by_graphs, [](record& r) { run_for_graph(r, call_callable); });
-}
-extern "C" void hostlaunch_python_graph_thunk(void* token) {
-    enter_and_run(token, core::held_by_graphs, [](record& r) { run_for_graph(r, call_thunk); });
+const task_type& type_of(function_kind kind) noexcept {
+    switch (kind) {
+        case function_kind::callable:
+            return callable_type;
+        case function_kind::thunk:
+            return thunk_type;
+        default:
+            return native_type;
+    }
 }
 
-extern "C" void hostlaunch_python_graph_code(void* token) {
-    enter_and_run(token, core::held_by_graphs, [](record& r) {
-        const core::host_function_scope inside;
-        const payload& p = payload_of(r);
-        p.code(p.user_data);
-        core::count_graph_run(state::ran);
-    });
+const task_type& type_in_graph(function_kind kind) noexcept {
+    switch (kind) {
+        case function_kind::callable:
+            return callable_in_graph_type;
+        case function_kind::thunk:
+            return thunk_in_graph_type;
+        default:
+            return code_in_graph_type;
+    }
 }
 
-payload& fill_payload(core::record& r, PyObject* fn, function_argument& function) {
+payload& fill_payload(record& r, const task_type& type, PyObject* fn,
+                      function_argument& function) {
+    r.type = &type;
     auto* p = new (r.payload) payload;
-    p->fn = function.kept ? hand_over(function.kept.release()) : reference_for_others(fn);
+    p->fn = function.kept ? share_reference(function.kept.release()) : reference_for_others(fn);
     p->code = function.code;
     p->user_data = function.user_data;
     p->copy = std::exchange(function.copy, nullptr);
     return *p;
 }
 
-void destroy_payload(payload& p) {
-    std::free(p.copy);
-    in_python([&p] {
-        Py_XDECREF(p.context);
-        Py_XDECREF(p.result);
-        Py_XDECREF(p.exception);
-        Py_XDECREF(p.fn);
-    });
+bool drops_counts_only(const record& r) noexcept {
+    const payload& p = payload_of(const_cast<record&>(r));
+    return has_gil && p.context == nullptr && p.result == nullptr && p.exception == nullptr &&
+           Py_REFCNT(p.fn) > 1;
 }
 
 }  // namespace hostlaunch::python

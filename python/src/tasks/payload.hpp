@@ -8,7 +8,7 @@
 #include <new>
 
 #include "arguments/function_argument.hpp"
-#include "core/record.hpp"
+#include "core/task/record.hpp"
 #include "cpython/python.hpp"
 
 namespace hostlaunch::python {
@@ -28,19 +28,17 @@ inline payload& payload_of(core::record& r) noexcept {
     return *std::launder(reinterpret_cast<payload*>(r.payload));
 }
 
-// The host functions that gated launches hand to the driver; user_data is a record's token.
-extern "C" void hostlaunch_python_call(void* token);   // calls a Python callable
-extern "C" void hostlaunch_python_thunk(void* token);  // calls a ctypes thunk that wraps Python
-extern "C" void hostlaunch_python_graph_call(void* token);  // the same for nodes of graphs
-extern "C" void hostlaunch_python_graph_thunk(void* token);
-// Calls code of which nobody knows whether it is Python in disguise: detached, but within the gate,
-// so that exit waits for it and none starts later.
-extern "C" void hostlaunch_python_graph_code(void* token);
+// The type of a task in plain streams, and of the same task in graphs. Native code in a graph runs
+// as it is; unknown code runs through our trampoline there: detached, but within the gate, so that
+// exit waits for it and none starts later.
+const core::task_type& type_of(function_kind kind) noexcept;
+const core::task_type& type_in_graph(function_kind kind) noexcept;
 
 // Fills a record with a new reference to fn and what was checked; takes the copy over.
-payload& fill_payload(core::record& r, PyObject* fn, function_argument& function);
+payload& fill_payload(core::record& r, const core::task_type& type, PyObject* fn,
+                      function_argument& function);
 
-// Drops all that a payload holds. requires: attached, on the main thread or before any launch.
-void destroy_payload(payload& p);
+// True if nothing dies by dropping what the task holds: then no finalizer runs.
+bool drops_counts_only(const core::record& r) noexcept;
 
 }  // namespace hostlaunch::python

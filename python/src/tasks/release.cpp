@@ -6,15 +6,12 @@
 #include <atomic>
 #include <chrono>
 
-#include "core/context.hpp"
-#include "core/handle.hpp"
-#include "core/outcomes.hpp"
-#include "core/pool.hpp"
-#include "core/process.hpp"
+#include "core/objects/context.hpp"
+#include "core/process/process.hpp"
+#include "core/task/release.hpp"
 #include "cpython/attach.hpp"
 #include "cpython/exceptions.hpp"
 #include "cpython/main_thread.hpp"
-#include "driver/driver.hpp"
 #include "tasks/payload.hpp"
 
 namespace hostlaunch::python {
@@ -26,7 +23,7 @@ namespace {
 std::atomic<bool> scheduled{false};
 
 bool nothing_to_release() noexcept {
-    return core::to_release().empty() && !core::has_deferred();
+    return core::to_release().empty();
 }
 
 int drain_from_pending_call(void*) {
@@ -35,7 +32,7 @@ int drain_from_pending_call(void*) {
     return 0;
 }
 
-// False if CPython's queue is full: the housekeeper asks again.
+// False if CPython's queue is full: the monitor asks again.
 bool queue_drain() noexcept {
     if (!gate().enter()) return true;  // the exit handler drains
     const bool queued = Py_AddPendingCall(&drain_from_pending_call, nullptr) == 0;
@@ -46,7 +43,7 @@ bool queue_drain() noexcept {
 
 // Without a GIL, CPython may lose sight of a pending call: another thread that looks for its own
 // takes away the mark by which the main thread notices this one, until the next is queued. So the
-// housekeeper asks until nothing is left, and while nothing comes of it, one more is queued, each
+// monitor asks until nothing is left, and while nothing comes of it, one more is queued, each
 // time after twice as long as before: the queue is everybody's and holds few, and a main thread in
 // C code runs none.
 constexpr int most_doubled = 30;
@@ -81,12 +78,6 @@ bool request_drain() noexcept {
     return queue_drain();
 }
 
-// True if nothing dies by dropping what the payload holds: then no finalizer runs.
-bool drops_counts_only(const payload& p) noexcept {
-    return has_gil && p.context == nullptr && p.result == nullptr && p.exception == nullptr &&
-           Py_REFCNT(p.fn) > 1;
-}
-
 // Detached: the driver is never entered with the GIL.
 template <class F>
 void in_driver(F&& f) {
@@ -110,19 +101,22 @@ void release_here() noexcept {
     // Finalizers that call CUDA must not harm a capture of this or another thread (contract G4).
     core::relaxed_capture mode(core::relaxed_capture::unentered{});
     bool entered = false;
+    core::record_stack detached;  // what must be disposed of without the GIL
     core::to_release().drain([&](core::record& r) {
         if (core::forked()) return;  // by a finalizer of this very drain: all are the parent's
-        payload p = payload_of(r);
-        core::record_pool::instance().recycle(r);
-        if (!entered && !drops_counts_only(p)) {
+        if (r.type->enters_driver) {
+            detached.push(r);
+            return;
+        }
+        if (!entered && !drops_counts_only(r)) {
             in_driver([&mode] { mode.enter(); });
             entered = true;
         }
-        destroy_payload(p);
+        core::dispose(r);
     });
-    if (entered || core::has_deferred()) {
-        in_driver([&mode] {
-            core::run_deferred();
+    if (entered || !detached.empty()) {
+        in_driver([&] {
+            detached.drain([](core::record& r) { core::dispose(r); });
             mode.leave();
         });
     }
