@@ -10,9 +10,9 @@
 #include <new>
 
 #include "bare.h"
-#include "core/process/use_count.hpp"
 #include "core/process/gate.hpp"
 #include "core/process/monitor.hpp"
+#include "core/process/use_count.hpp"
 #include "core/task/outcomes.hpp"
 #include "core/task/pool_of_records.hpp"
 #include "figures.hpp"
@@ -52,7 +52,7 @@ void claim_and_finish(void* user_data) {
     record* r = record_pool::instance().claim(reinterpret_cast<core::token>(user_data));
     if (r == nullptr) return;
     read_payload(*r);
-    core::finish_in_place(*r, state::ran);
+    core::finish_in_place(*r, core::outcome::ran);
 }
 void pass_the_gate(void* user_data) {
     if (!core::gate().enter()) return;

@@ -177,8 +177,7 @@ class HOSTLAUNCH_API graph {
   private:
     friend class graph_builder;
     explicit graph(std::unique_ptr<core::executable_graph> made) noexcept;
-    void replace(const graph_node& node, core::record* r,
-                 const detail::task_type& type);
+    void replace(const graph_node& node, core::record* r, const detail::task_type& type);
 
     std::unique_ptr<core::executable_graph> impl_;
 };

@@ -18,8 +18,8 @@ inline abi::stream raw(stream_ref stream) noexcept {
 class use_of : public core::stream_use {
   public:
     explicit use_of(stream_ref stream, const char* role = "stream") noexcept
-        : stream_use(stream.owner(), {stream.owner() == nullptr ? raw(stream) : nullptr, nullptr, -1},
-                     role),
+        : stream_use(stream.owner(),
+                     {stream.owner() == nullptr ? raw(stream) : nullptr, nullptr, -1}, role),
           empty_(stream.is_empty()),
           role_(role) {}
 

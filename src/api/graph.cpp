@@ -13,8 +13,7 @@ using core::record;
 
 // Hands a filled record to add(record, call); without success the payload is destroyed here.
 template <class Add>
-void add_function(record& r, const detail::task_type& type, const char* attempted,
-                  Add&& add) {
+void add_function(record& r, const detail::task_type& type, const char* attempted, Add&& add) {
     r.type = &type;
     core::added made{core::status{}};
     try {
@@ -132,8 +131,7 @@ void graph::update(graph_builder& builder) {
     call_core("graph::update", [&] { return impl_->update(*builder.impl_); });
 }
 
-void graph::replace(const graph_node& node, core::record* r,
-                    const detail::task_type& type) {
+void graph::replace(const graph_node& node, core::record* r, const detail::task_type& type) {
     add_function(*r, type, "graph::update_callback",
                  [&](record& filled, const core::host_call& call) {
                      return impl_->update_callback({node.source, node.place}, filled, call);

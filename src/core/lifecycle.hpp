@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the first use of the driver to the end of the process, once for C++ and Python: load, refuse,
-// close, wait, drop.
+// From the first use of the driver to the end of the process, once for C++ and Python: load,
+// refuse, close, wait, drop.
 //
-// An exit takes these steps in this order. `refuse_and_close`: launches are refused, and no function
-// starts any more. `wait_for_running`: those inside the gate end, bounded. `drop_rest`: the
-// background thread looks once more and is joined, and what has not run is dropped. Python does so
-// in its own exit handler, while finalizers can still run; the exit handler of the process does what
-// is left of it, and then no call enters the driver.
+// An exit takes these steps in this order. `refuse_and_close`: launches are refused, and no
+// function starts any more. `wait_for_running`: those inside the gate end, bounded. `drop_rest`:
+// the background thread looks once more and is joined, and what has not run is dropped. Python does
+// so in its own exit handler, while finalizers can still run; the exit handler of the process does
+// what is left of it, and then no call enters the driver.
 #pragma once
 
 #include <chrono>
@@ -46,8 +46,8 @@ void refuse_and_close() noexcept;
 // is pending. Does not look whether that has run: routes::look does.
 bool still_running() noexcept;
 
-// Calls step(pause) until nothing is running, the exit limit is over, or it returns false. Each step
-// asks still_running, sleeps for `pause` and comes back; pauses grow from 0 to 10 ms.
+// Calls step(pause) until nothing is running, the exit limit is over, or it returns false. Each
+// step asks still_running, sleeps for `pause` and comes back; pauses grow from 0 to 10 ms.
 template <class Step>
 void wait_for_running(Step&& step) {
     const auto limit = std::chrono::steady_clock::now() + exit_limit();

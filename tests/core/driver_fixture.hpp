@@ -94,8 +94,7 @@ class core_on_embedded : public testing::Test {
 };
 
 // A record as the surface fills it: `type` and one pointer in the payload.
-inline core::record& make_record(const hostlaunch::detail::task_type& type,
-                                 void* payload) {
+inline core::record& make_record(const hostlaunch::detail::task_type& type, void* payload) {
     core::record* r = core::record_pool::instance().acquire();
     EXPECT_NE(r, nullptr);
     r->type = &type;

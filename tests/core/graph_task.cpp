@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "core/process/monitor.hpp"
-#include "core/task/release.hpp"
 #include "core/task/pool_of_records.hpp"
+#include "core/task/release.hpp"
 
 namespace hostlaunch::core {
 namespace {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launch path on the embedded driver: what the driver gets, and what is refused before it.
-#include "core/routes/driver_thread.hpp"
-
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "core/driver_fixture.hpp"
+#include "core/objects/stream.hpp"
 #include "core/process/gate.hpp"
 #include "core/process/monitor.hpp"
-#include "core/objects/stream.hpp"
+#include "core/routes/driver_thread.hpp"
 
 namespace hostlaunch::core {
 namespace {
@@ -75,9 +74,7 @@ TEST_F(launch_path, an_as_is_launch_gives_the_driver_function_and_pointer_unchan
     const abi::stream s = make_stream();
     std::atomic<int> ran{0};
     hostlaunch_embedded_set_log(1);
-    ASSERT_TRUE(
-        launch_native({s}, make_record(counted, &destroyed_), &count_up, &ran)
-            .ok());
+    ASSERT_TRUE(launch_native({s}, make_record(counted, &destroyed_), &count_up, &ran).ok());
     bool found = false;
     hostlaunch_embedded_call call{};
     for (int i = 0; hostlaunch_embedded_log_get(i, &call) == 0; ++i) {
@@ -101,8 +98,7 @@ TEST_F(launch_path, a_capturing_stream_is_refused_and_its_capture_stays) {
     record& gated = make_record(counted, &destroyed_);
     refuse_and_recycle(launch_task({s}, gated), capturing, gated);
     record& as_is = make_record(counted, &destroyed_);
-    refuse_and_recycle(launch_native({s}, as_is, &count_up, &ran), capturing,
-                       as_is);
+    refuse_and_recycle(launch_native({s}, as_is, &count_up, &ran), capturing, as_is);
     EXPECT_EQ(launch_untracked({s}, {&count_up, &ran}).code, capturing);
     abi::graph graph = nullptr;
     std::size_t nodes = 7;
@@ -120,8 +116,7 @@ TEST_F(launch_path, a_created_stream_needs_no_context_and_leaves_none_behind) {
     std::thread([&] {
         abi::context now = context_;
         EXPECT_TRUE(launch_task({s}, make_record(counted, &destroyed_)).ok());
-        EXPECT_TRUE(launch_native({s}, make_record(counted, &destroyed_), &count_up, &ran)
-                        .ok());
+        EXPECT_TRUE(launch_native({s}, make_record(counted, &destroyed_), &count_up, &ran).ok());
         EXPECT_TRUE(launch_untracked({s}, {&count_up, &ran}).ok());
         EXPECT_EQ(embedded::cuCtxGetCurrent(&now), 0);
         EXPECT_EQ(now, nullptr);
@@ -135,8 +130,7 @@ TEST_F(launch_path, a_default_stream_means_the_current_context_or_the_device_of_
         for (abi::stream token :
              {abi::stream{nullptr}, abi::stream_legacy, abi::stream_per_thread}) {
             record& r = make_record(counted, &destroyed_);
-            refuse_and_recycle(launch_task({token}, r),
-                               static_cast<int>(misuse::no_context), r);
+            refuse_and_recycle(launch_task({token}, r), static_cast<int>(misuse::no_context), r);
             const stream_target named{token, nullptr, 0};
             EXPECT_TRUE(launch_task(named, make_record(counted, &destroyed_)).ok());
             abi::context now = context_;
@@ -164,12 +158,14 @@ TEST_F(launch_path, a_blocked_default_stream_delays_no_release_of_another_contex
     std::atomic<int> blocked_destroyed{0};
     blocker first;
     ASSERT_EQ(embedded::cuCtxSetCurrent(context_), 0);
-    ASSERT_TRUE(launch_native({abi::stream_legacy}, make_record(counted, &blocked_destroyed), &blocker::run, &first)
+    ASSERT_TRUE(launch_native({abi::stream_legacy}, make_record(counted, &blocked_destroyed),
+                              &blocker::run, &first)
                     .ok());
     first.wait_until_running();
     ASSERT_EQ(embedded::cuCtxSetCurrent(other), 0);
-    ASSERT_TRUE(launch_native({abi::stream_legacy}, make_record(counted, &destroyed_), &count_up, &ran)
-                    .ok());
+    ASSERT_TRUE(
+        launch_native({abi::stream_legacy}, make_record(counted, &destroyed_), &count_up, &ran)
+            .ok());
     EXPECT_TRUE(eventually([&] { return ran == 1; }));
     EXPECT_TRUE(eventually([this] { return destroyed_ == 1; }, std::chrono::seconds(5)));
     first.let_go();
@@ -184,12 +180,14 @@ TEST_F(launch_path, a_blocked_per_thread_stream_delays_no_release_of_another_thr
     std::atomic<int> blocked_destroyed{0};
     blocker first;
     hostlaunch_embedded_set_threads(hostlaunch_embedded_threads_per_stream);
-    ASSERT_TRUE(launch_native({abi::stream_per_thread}, make_record(counted, &blocked_destroyed), &blocker::run, &first)
+    ASSERT_TRUE(launch_native({abi::stream_per_thread}, make_record(counted, &blocked_destroyed),
+                              &blocker::run, &first)
                     .ok());
     first.wait_until_running();
     std::thread([&] {
         ASSERT_EQ(embedded::cuCtxSetCurrent(context_), 0);
-        ASSERT_TRUE(launch_native({abi::stream_per_thread}, make_record(counted, &destroyed_), &count_up, &ran)
+        ASSERT_TRUE(launch_native({abi::stream_per_thread}, make_record(counted, &destroyed_),
+                                  &count_up, &ran)
                         .ok());
         EXPECT_TRUE(eventually([&] { return ran == 1; }));
         EXPECT_TRUE(eventually([this] { return destroyed_ == 1; }, std::chrono::seconds(5)));

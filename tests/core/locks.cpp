@@ -99,8 +99,8 @@ TEST_F(locks, none_is_held_in_the_driver_by_launches_and_the_housekeeper) {
     const auto launch = [this, s] {
         for (int i = 0; i < 400; ++i) {
             ASSERT_TRUE(launch_task({s}, make_record(counted, &destroyed_)).ok());
-            ASSERT_TRUE(launch_native({s}, make_record(counted, &destroyed_), &do_nothing, nullptr)
-                            .ok());
+            ASSERT_TRUE(
+                launch_native({s}, make_record(counted, &destroyed_), &do_nothing, nullptr).ok());
         }
     };
     std::thread other(launch);

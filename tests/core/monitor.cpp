@@ -72,8 +72,7 @@ bool fell_asleep() {
 class housekeeping : public test::core_on_embedded {
   protected:
     void launch_as_is(abi::stream s, abi::host_fn fn, void* user_data) {
-        ASSERT_TRUE(launch_native({s}, make_record(counted, &destroyed_), fn, user_data)
-                        .ok());
+        ASSERT_TRUE(launch_native({s}, make_record(counted, &destroyed_), fn, user_data).ok());
     }
     bool released(int count) {
         return eventually([this, count] { return destroyed_ == count; });

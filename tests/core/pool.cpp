@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record pool: tokens, generations, and memory that follows the peak.
-#include "core/task/pool_of_records.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/task/pool_of_records.hpp"
 #include "core/waiting.hpp"
 
 namespace hostlaunch::core {

@@ -34,7 +34,17 @@ EXCEPTIONS = {
 }
 
 EXTENSION = "python/src"
-LIBRARY = ("core/", "driver/", "hostlaunch/")
+LIBRARY = ("core/", "hostlaunch/")  # never driver/: the core is what speaks to it
+
+# The floors of the core, the lowest first: each may include what lies below it, never above.
+FLOORS = ("process", "task", "objects", "routes", "graphs")
+
+
+def floors(top: str) -> tuple[str, ...]:
+    """What a floor of the core may include of the core."""
+    below = FLOORS[: FLOORS.index(top) + 1]
+    return ("core/status.hpp", *(f"core/{floor}/" for floor in below))
+
 
 # What the files of a folder may include in quotes, as prefixes. Longest folder first.
 LAYERS = {
@@ -49,9 +59,14 @@ LAYERS = {
     "src/embedded/entries": ("embedded/",),
     "src/embedded": ("embedded/abi.hpp", "embedded/entry_list.def", "driver/abi.hpp"),
     "src/driver": ("driver/", "hostlaunch/error.hpp"),
+    "src/core/process": ("core/process/", "core/status.hpp", "driver/settings.hpp"),
+    "src/core/task": (*floors("task"), "driver/abi.hpp", "hostlaunch/"),
+    "src/core/objects": (*floors("objects"), "driver/"),
+    "src/core/routes": (*floors("routes"), "driver/"),
+    "src/core/graphs": (*floors("graphs"), "driver/"),
     "src/core": ("core/", "driver/", "hostlaunch/"),
-    "src/surface": ("surface/", "core/", "driver/", "hostlaunch/"),
-    "python/src/cpython": ("cpython/", "core/gate.hpp"),
+    "src/api": ("api/", "core/", "hostlaunch/"),
+    "python/src/cpython": ("cpython/", "core/process/gate.hpp"),
     "python/src/arguments": ("arguments/", "cpython/", *LIBRARY),
     "python/src/tasks": ("tasks/", "arguments/", "cpython/", *LIBRARY),
     "python/src/classes": ("classes/", "tasks/", "arguments/", "cpython/", *LIBRARY),

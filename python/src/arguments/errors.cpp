@@ -68,8 +68,7 @@ bool may_enter(const char* attempted) {
 }
 
 bool enter_driver(const char* attempted, int warning_stack_level) {
-    return (core::has_driver() || load_driver(warning_stack_level)) &&
-           may_enter(attempted);
+    return (core::has_driver() || load_driver(warning_stack_level)) && may_enter(attempted);
 }
 
 bool init_errors() {

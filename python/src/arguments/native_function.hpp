@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cpython/python.hpp"
-#include "driver/abi.hpp"
+#include "core/status.hpp"
 
 namespace hostlaunch::python {
 

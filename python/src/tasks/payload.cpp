@@ -145,8 +145,7 @@ const task_type& type_in_graph(function_kind kind) noexcept {
     }
 }
 
-payload& fill_payload(record& r, const task_type& type, PyObject* fn,
-                      function_argument& function) {
+payload& fill_payload(record& r, const task_type& type, PyObject* fn, function_argument& function) {
     r.type = &type;
     auto* p = new (r.payload) payload;
     p->fn = function.kept ? share_reference(function.kept.release()) : reference_for_others(fn);

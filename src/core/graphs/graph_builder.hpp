@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/graphs/capture.hpp"
-#include "core/graphs/graph_task.hpp"
 #include "core/graphs/graph_source.hpp"
+#include "core/graphs/graph_task.hpp"
 #include "core/objects/stream.hpp"
 #include "core/process/closable_mutex.hpp"
 

@@ -2,8 +2,8 @@
 // The moves of records that graphs hold.
 #include "core/graphs/graph_task.hpp"
 
-#include "core/task/release.hpp"
 #include "core/task/pool_of_records.hpp"
+#include "core/task/release.hpp"
 #include "driver/driver.hpp"
 
 namespace hostlaunch::core {

@@ -7,9 +7,9 @@
 // the release list. Two executables of one graph can run one function at once.
 #pragma once
 
+#include "core/status.hpp"
 #include "core/task/record.hpp"
 #include "core/task/run.hpp"
-#include "core/status.hpp"
 #include "driver/abi.hpp"
 
 namespace hostlaunch::core {

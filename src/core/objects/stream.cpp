@@ -22,8 +22,7 @@ constexpr object_type stream_type{[](std::uint64_t value) noexcept {
 
 }  // namespace
 
-stream::stream(abi::stream borrowed) noexcept
-    : stream_handle(borrowed_object, number(borrowed)) {}
+stream::stream(abi::stream borrowed) noexcept : stream_handle(borrowed_object, number(borrowed)) {}
 
 stream::stream(abi::stream created, abi::context context, int device) noexcept
     : stream_handle(stream_type, number(created)), context_(context), device_(device) {}

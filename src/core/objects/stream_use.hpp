@@ -7,8 +7,8 @@
 namespace hostlaunch::core {
 
 // A use of a stream of ours that lasts as long as this object, or what the carrier of another
-// library's names. status() refuses a stream that is closed. Made and destroyed without the GIL: the
-// end of the last use enters the driver.
+// library's names. status() refuses a stream that is closed. Made and destroyed without the GIL:
+// the end of the last use enters the driver.
 class stream_use {
   public:
     // `own` may be null: then `named` is the target. `role`: how a refusal names a closed stream.

@@ -34,7 +34,7 @@ void for_each_duty(F&& f) noexcept {
 }
 
 // Calls one member of each duty that has it.
-void call_each(void (*duty::* member)() noexcept) noexcept {
+void call_each(void (*duty::*member)() noexcept) noexcept {
     for_each_duty([member](duty& d) {
         if (d.*member != nullptr) (d.*member)();
     });

@@ -73,8 +73,8 @@ inline bool process_ending() noexcept {
     return detail::has(detail::ending_bit);
 }
 
-// Whether the calling thread may enter the driver now: not inside a host function, in a forked child
-// or once the process ends. lifecycle.hpp loads the driver too.
+// Whether the calling thread may enter the driver now: not inside a host function, in a forked
+// child or once the process ends. lifecycle.hpp loads the driver too.
 status may_enter() noexcept;
 
 // True if nothing stands in the way of a launch: two loads.
@@ -94,7 +94,7 @@ inline void end_in_forked_child() noexcept {
 // For lifecycle.cpp alone: what has happened to the process.
 void set_loaded() noexcept;
 void set_ending() noexcept;
-void set_forked() noexcept;  // in the child: plain stores to atomics only
+void set_forked() noexcept;            // in the child: plain stores to atomics only
 void leave_host_functions() noexcept;  // the calling thread runs none any more
 
 }  // namespace hostlaunch::core

@@ -47,9 +47,7 @@ bool drop(record& r, std::uint64_t generation, state now) noexcept {
 
 }  // namespace
 
-constinit const route driver_thread{.name = "driver thread",
-                                    .launch = &launch,
-                                    .on_context_failure = &abandon,
-                                    .on_exit = &drop};
+constinit const route driver_thread{
+    .name = "driver thread", .launch = &launch, .on_context_failure = &abandon, .on_exit = &drop};
 
 }  // namespace hostlaunch::core

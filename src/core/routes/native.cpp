@@ -208,9 +208,8 @@ bool drop(record& r, std::uint64_t generation, state now) noexcept {
 
 constinit const route native{
     .name = "native",
-    .launch = [](stream_target target, record& r, const native_code& code) noexcept {
-        return launch_by(native, target, r, code);
-    },
+    .launch = [](stream_target target, record& r,
+                 const native_code& code) noexcept { return launch_by(native, target, r, code); },
     .on_context_failure = nullptr,
     .on_exit = &drop,
     .look = &look,
@@ -219,9 +218,10 @@ constinit const route native{
 // What native code is looked for finds these as well.
 constinit const route unknown_code{
     .name = "unknown code",
-    .launch = [](stream_target target, record& r, const native_code& code) noexcept {
-        return launch_by(unknown_code, target, r, code);
-    },
+    .launch =
+        [](stream_target target, record& r, const native_code& code) noexcept {
+            return launch_by(unknown_code, target, r, code);
+        },
     .on_context_failure = nullptr,
     .on_exit = &drop,
     .awaited_at_exit = true,

@@ -29,8 +29,8 @@ bool is_pending(const record& r) noexcept {
 }
 
 bool is_overdue(const record& r) noexcept {
-    return is_pending(r) && monitor::coarse_now() - r.launched_at.load(std::memory_order_relaxed) >=
-                                overdue_after;
+    return is_pending(r) &&
+           monitor::coarse_now() - r.launched_at.load(std::memory_order_relaxed) >= overdue_after;
 }
 
 // Asks each context that has overdue tasks whether it still works. More contexts than there is room

@@ -3,9 +3,9 @@
 //
 // Memory follows the peak of records in use and is never given back or unmapped, since the driver
 // may call with an old token at any time. acquire, claim and recycle are lock-free and allocate
-// nothing unless the pool must grow; growth takes no lock either, so that none is left locked in the
-// child of a fork.
-// The free list is a Treiber stack; its links carry generations against the ABA problem.
+// nothing unless the pool must grow; growth takes no lock either, so that none is left locked in
+// the child of a fork. The free list is a Treiber stack; its links carry generations against the
+// ABA problem.
 #pragma once
 
 #include <array>

@@ -22,7 +22,8 @@
 //  - Record memory is never unmapped.
 //
 // A record that carries a host function of graphs goes another way (graphs/graph_task.hpp): it runs
-// any number of times while graphs hold it, and whoever releases the last claim to it gives it back.
+// any number of times while graphs hold it, and whoever releases the last claim to it gives it
+// back.
 //
 //          hold by a graph      object's destructor
 //   free ----------> in_graph -----------------------> spent ---> recycle
@@ -79,9 +80,9 @@ struct alignas(128) record {
     std::atomic<std::uint64_t> next{0};  // the link to the next record in the list it is in
     // Written before `word` becomes launching, read by the monitor, which checks `word` after.
     std::atomic<abi::context> context{nullptr};
-    std::atomic<std::uint64_t> stream_id{0};    // 0: not known
-    std::atomic<abi::event> event{nullptr};     // behind native code
-    std::uint32_t place = 0;                    // of the pool's: the low half of a link to this record
+    std::atomic<std::uint64_t> stream_id{0};  // 0: not known
+    std::atomic<abi::event> event{nullptr};   // behind native code
+    std::uint32_t place = 0;  // of the pool's: the low half of a link to this record
     std::atomic<std::uint32_t> launched_at{0};  // coarse milliseconds, see process/monitor.hpp
     // The way that the task takes; null: the driver's thread calls our trampoline.
     std::atomic<const core::route*> route{nullptr};

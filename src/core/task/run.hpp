@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running tasks: the two functions that the driver is given, whatever language a task is of.
 //
-// Both are called with a token on a thread that is not ours. They pass the gate, find the record and
-// run it by its type. No frame of theirs is noexcept: an interpreter that ends unwinds threads by
-// force, and such a thread parks.
+// Both are called with a token on a thread that is not ours. They pass the gate, find the record
+// and run it by its type. No frame of theirs is noexcept: an interpreter that ends unwinds threads
+// by force, and such a thread parks.
 #pragma once
 
 #include <cxxabi.h>
