@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include "arguments/errors.hpp"
+
 namespace hostlaunch::python {
 namespace {
 
@@ -77,6 +79,8 @@ bool remember_import(PyObject* module) {
 }
 
 void finish_import() {
+    // The exceptions are those of the package that got to its end.
+    if (!init_errors()) throw nanobind::python_error();
     this_copy.finished = true;
 }
 

@@ -84,11 +84,12 @@ def child(at):
     except KeyboardInterrupt:
         pass
     else:
-        return 1
+        if count < at:
+            return 1
     finally:
         builtins.__import__ = ask
         importlib.machinery.ExtensionFileLoader.exec_module = execute
-    for name in FORGOTTEN:
+    for name in FORGOTTEN if "hostlaunch" not in sys.modules else ():
         sys.modules.pop(name, None)
     import hostlaunch
     exec(USE, {"hostlaunch": hostlaunch})

@@ -20,7 +20,7 @@ bool enter_driver(const char* attempted, int warning_stack_level = 1);
 // The refusals alone, without loading a driver.
 bool may_enter(const char* attempted);
 
-// Imports the exception classes. Called once at import; false with an exception set.
+// Takes the exception classes from the package, at import. False with an exception set.
 bool init_errors();
 
 }  // namespace hostlaunch::python
