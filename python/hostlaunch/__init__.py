@@ -13,7 +13,7 @@ embedded driver.
 in stream order
 """
 
-from hostlaunch import _native
+from hostlaunch import _native, _signatures
 from hostlaunch._errors import CUDAError, EmbeddedDriverWarning
 from hostlaunch._info import DriverInfo, Stats, driver, stats
 from hostlaunch._native import (
@@ -26,6 +26,7 @@ from hostlaunch._native import (
     __version__,
     host_launch,
 )
+from hostlaunch._types import HostFunction, StreamLike
 
 __all__ = [
     "Buffer",
@@ -36,12 +37,15 @@ __all__ = [
     "Graph",
     "GraphBuilder",
     "GraphNode",
+    "HostFunction",
     "Stats",
     "Stream",
+    "StreamLike",
     "__version__",
     "driver",
     "host_launch",
     "stats",
 ]
 
+_signatures.install(Buffer, Event, Graph, GraphBuilder, GraphNode, Stream)
 _native._imported()  # from here on it can be imported once

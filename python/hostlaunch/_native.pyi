@@ -1,44 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of the native part."""
 
-from _ctypes import CFuncPtr
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self, TypeAlias
+from typing import Any, Literal, Self, SupportsIndex
+
+from hostlaunch._types import BytesLike, HostFunction, StreamLike, SupportsCallback
 
 __version__: str
-
-# Any object with the buffer protocol; typing has no name for it before Python 3.12.
-BytesLike: TypeAlias = Any
-
-class SupportsCudaStream(Protocol):
-    def __cuda_stream__(self) -> tuple[int, int]: ...
-
-class SupportsCallback(Protocol):
-    @property
-    def is_building(self) -> bool: ...
-    def callback(self, fn: Any, *, user_data: Any = None) -> Any: ...
-
-StreamLike: TypeAlias = Stream | SupportsCudaStream
-HostFunction: TypeAlias = Callable[[], object] | CFuncPtr
 
 def host_launch(
     stream: StreamLike | SupportsCallback,
     fn: HostFunction,
     *,
-    user_data: int | BytesLike | None = None,
+    user_data: SupportsIndex | BytesLike | None = None,
 ) -> None: ...
 
 class Stream:
     def __init__(
         self,
-        device_id: int | None = None,
+        device_id: SupportsIndex | None = None,
         *,
         nonblocking: bool = True,
-        priority: int | None = None,
+        priority: SupportsIndex | None = None,
     ) -> None: ...
     @staticmethod
-    def from_handle(handle: int) -> Stream: ...
+    def from_handle(handle: SupportsIndex) -> Stream: ...
     @property
     def handle(self) -> int: ...
     @property
@@ -75,10 +62,10 @@ class Event:
 class Buffer:
     def __init__(
         self,
-        nbytes: int,
+        nbytes: SupportsIndex,
         *,
         kind: Literal["device", "pinned"] = "device",
-        device_id: int | None = None,
+        device_id: SupportsIndex | None = None,
     ) -> None: ...
     @property
     def handle(self) -> int: ...
@@ -88,7 +75,7 @@ class Buffer:
     def is_closed(self) -> bool: ...
     def copy_to(self, dst: Buffer, *, stream: StreamLike) -> None: ...
     def copy_from(self, src: Buffer, *, stream: StreamLike) -> None: ...
-    def fill(self, value: int, *, stream: StreamLike) -> None: ...
+    def fill(self, value: SupportsIndex, *, stream: StreamLike) -> None: ...
     def close(self) -> None: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
@@ -108,7 +95,7 @@ class GraphBuilder:
     ) -> Self: ...
     def end_building(self) -> Self: ...
     def callback(
-        self, fn: HostFunction, *, user_data: int | BytesLike | None = None
+        self, fn: HostFunction, *, user_data: SupportsIndex | BytesLike | None = None
     ) -> GraphNode: ...
     def complete(self) -> Graph: ...
     def close(self) -> None: ...
@@ -123,7 +110,11 @@ class Graph:
     def launch(self, stream: StreamLike) -> None: ...
     def update(self, builder: GraphBuilder) -> None: ...
     def update_callback(
-        self, node: GraphNode, fn: HostFunction, *, user_data: int | BytesLike | None = None
+        self,
+        node: GraphNode,
+        fn: HostFunction,
+        *,
+        user_data: SupportsIndex | BytesLike | None = None,
     ) -> None: ...
     def close(self) -> None: ...
 
@@ -133,3 +124,10 @@ def _imported() -> None: ...
 def _fallback_reason() -> str: ...
 def _setting(name: str) -> str | None: ...
 def _build() -> str: ...
+def _set_signatures(
+    function: Any,
+    method: Any,
+    bound: Any,
+    of_function: Callable[[Any], Any],
+    of_bound_method: Callable[[Any], Any],
+) -> None: ...

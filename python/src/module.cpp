@@ -16,6 +16,7 @@
 #include "cpython/main_thread.hpp"
 #include "cpython/module_guard.hpp"
 #include "cpython/python.hpp"
+#include "cpython/signatures.hpp"
 #include "driver/settings.hpp"
 #include "import_once.hpp"
 #include "tasks/exit.hpp"
@@ -80,6 +81,14 @@ const char* read_build() {
 #endif
 }
 
+// The types of a function, of a method and of a bound method are told by one of each.
+void set_signatures(nb::handle function, nb::handle method, nb::handle bound,
+                    nb::handle of_function, nb::handle of_bound_method) {
+    require(add_signature_property(function.ptr(), of_function.ptr()) &&
+            add_signature_property(method.ptr(), of_function.ptr()) &&
+            add_signature_property(bound.ptr(), of_bound_method.ptr()));
+}
+
 }  // namespace
 }  // namespace hostlaunch::python
 
@@ -100,6 +109,9 @@ NB_MODULE(_classes, m) {
     m.attr("__version__") = HOSTLAUNCH_VERSION;
     m.def("_stats", &read_stats);
     m.def("_driver", &read_driver);
+    m.def("_set_signatures", &set_signatures,
+          nb::sig("def _set_signatures(function, method, bound, of_function, of_bound_method) -> "
+                  "None"));
     m.def("_imported", &finish_import);
     m.def("_fallback_reason", &read_fallback_reason);
     m.def("_setting", &read_setting, nb::sig("def _setting(name) -> str | None"));

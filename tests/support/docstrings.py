@@ -12,8 +12,8 @@ def public_names():
     """Yield (qualified name, object) for all public names, methods and properties included."""
     for name in hostlaunch.__all__:
         thing = getattr(hostlaunch, name)
-        if name == "__version__":
-            continue
+        if name in ("__version__", "HostFunction", "StreamLike"):
+            continue  # a text, and aliases for annotations
         yield name, thing
         if inspect.isclass(thing) and not issubclass(thing, tuple):
             for member, value in vars(thing).items():

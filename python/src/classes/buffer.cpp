@@ -148,7 +148,8 @@ void bind_buffer(nb::module_& m) {
              "stream"_a.none(), docs::copy_from,
              nb::sig("def copy_from(self, src: Buffer, *, stream: StreamLike) -> None"))
         .def("fill", method(&buffer_fill), "value"_a.none(), nb::kw_only(), "stream"_a.none(),
-             docs::fill, nb::sig("def fill(self, value: int, *, stream: StreamLike) -> None"))
+             docs::fill,
+             nb::sig("def fill(self, value: SupportsIndex, *, stream: StreamLike) -> None"))
         .def("close", method(&close_object<core::buffer>), docs::buffer_close,
              nb::sig("def close(self) -> None"))
         .def("__repr__", method(+[](py_buffer& self) { return repr(self, "Buffer"); }))

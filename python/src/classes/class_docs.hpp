@@ -5,13 +5,13 @@
 namespace hostlaunch::python::docs {
 
 inline constexpr const char* stream_init_sig =
-    "def __init__(self, device_id: int | None = None, *, nonblocking: bool = True, "
-    "priority: int | None = None) -> None";
+    "def __init__(self, device_id: SupportsIndex | None = None, *, nonblocking: bool = True, "
+    "priority: SupportsIndex | None = None) -> None";
 inline constexpr const char* stream_wait_sig =
     "def wait(self, event_or_stream: Event | StreamLike) -> None";
 inline constexpr const char* buffer_init_sig =
-    "def __init__(self, nbytes: int, *, kind: Literal['device', 'pinned'] = 'device', "
-    "device_id: int | None = None) -> None";
+    "def __init__(self, nbytes: SupportsIndex, *, kind: Literal['device', 'pinned'] = 'device', "
+    "device_id: SupportsIndex | None = None) -> None";
 inline constexpr const char* exit_sig =
     "def __exit__(self, exc_type: type[BaseException] | None, exc: BaseException | None, "
     "traceback: TracebackType | None, /) -> None";

@@ -241,7 +241,8 @@ void bind_builder(nb::module_& m) {
              nb::sig("def end_building(self) -> Self"))
         .def("callback", method(&builder_callback), "fn"_a.none(), nb::kw_only(),
              "user_data"_a = nb::none(), docs::callback,
-             nb::sig("def callback(self, fn: HostFunction, *, user_data: int | BytesLike | None = "
+             nb::sig("def callback(self, fn: HostFunction, *, user_data: SupportsIndex | BytesLike "
+                     "| None = "
                      "None) -> GraphNode"))
         .def("complete", method(&complete), docs::complete, nb::sig("def complete(self) -> Graph"))
         .def("close", method(+[](py_builder& self) { close_and_release(self.core); }),
@@ -287,7 +288,7 @@ void bind_graphs(nb::module_& m) {
         .def("update_callback", method(&update_callback), "node"_a.none(), "fn"_a.none(),
              nb::kw_only(), "user_data"_a = nb::none(), docs::update_callback,
              nb::sig("def update_callback(self, node: GraphNode, fn: HostFunction, *, user_data: "
-                     "int | BytesLike | None = None) -> None"))
+                     "SupportsIndex | BytesLike | None = None) -> None"))
         .def("close", method(&close_and_release<core::executable_graph>), docs::graph_close,
              nb::sig("def close(self) -> None"))
         .def("__repr__", method(+[](py_graph& self) {

@@ -147,7 +147,7 @@ void bind_stream(nb::module_& m) {
             "nonblocking"_a.none() = true, "priority"_a = nb::none(),
             nb::sig(docs::stream_init_sig))
         .def_static("from_handle", &stream_from_handle, "handle"_a.none(), docs::from_handle,
-                    nb::sig("def from_handle(handle: int) -> Stream"))
+                    nb::sig("def from_handle(handle: SupportsIndex) -> Stream"))
         .def("sync", method(&stream_sync), docs::stream_sync, nb::sig("def sync(self) -> None"))
         .def("record", method(&stream_record), "event"_a = nb::none(), docs::stream_record,
              nb::sig("def record(self, event: Event | None = None) -> Event"))
