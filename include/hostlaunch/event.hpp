@@ -2,6 +2,7 @@
 // Events: a point in a stream's work.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "hostlaunch/export.hpp"
@@ -28,6 +29,10 @@ class HOSTLAUNCH_API event {
 
     // Waits until the work before the last record has completed; throws as stream::sync does.
     void sync();
+
+    // The same for at most so long, which may be nothing: true if the work has completed. Sleeps
+    // between looks, and may be called again.
+    bool sync_for(std::chrono::duration<double> limit);
 
     // True if that work has completed; does not wait. Throws the driver's code of an earlier
     // asynchronous error too.

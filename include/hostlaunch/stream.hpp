@@ -2,6 +2,7 @@
 // Streams: a view that every function takes, and an owner.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -88,6 +89,10 @@ class HOSTLAUNCH_API stream {
     // Waits until all work enqueued so far has completed. Throws the driver's code of an earlier
     // asynchronous error too, and misuse::in_host_function in host functions of other libraries.
     void sync();
+
+    // The same for at most so long, which may be nothing: true if all that was enqueued before the
+    // call has completed. Sleeps between looks, and may be called again.
+    bool sync_for(std::chrono::duration<double> limit);
 
     // Records an event behind all work enqueued so far: a new one, or one of the same context (of
     // another one: CUDA_ERROR_INVALID_HANDLE). An event that owns nothing yet becomes a new one.

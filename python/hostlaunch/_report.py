@@ -15,6 +15,7 @@ from hostlaunch._info import driver
 
 # With what counts where nothing is set.
 _SETTINGS = {
+    "HOSTLAUNCH_BLOCKING_SYNC": "0",
     "HOSTLAUNCH_DRIVER": "auto",
     "HOSTLAUNCH_EMBEDDED_DEVICES": "1",
     "HOSTLAUNCH_EXIT_TIMEOUT": "5",

@@ -4,6 +4,7 @@
 
 #include "api/convert.hpp"
 #include "core/objects/event.hpp"
+#include "core/objects/waits.hpp"
 #include "core/routes/routes.hpp"
 
 namespace hostlaunch {
@@ -12,6 +13,10 @@ namespace {
 core::event& owned(const std::unique_ptr<core::event>& event, const char* attempted) {
     if (event == nullptr) core::throw_error(core::refuse_closed("event"), attempted);
     return *event;
+}
+
+core::status settled(core::status s, bool done) {
+    return done ? core::routes::settle_after(s) : s;
 }
 
 }  // namespace
@@ -60,8 +65,21 @@ int stream::device_id() const {
 
 void stream::sync() {
     use_object(*impl_, "stream", "stream::sync", [](core::stream& s) {
-        return core::routes::settle_after(core::sync_stream(s.target()));
+        return core::routes::settle_after(core::blocking_by_default()
+                                              ? core::sync_stream_asleep(s.target())
+                                              : core::sync_stream(s.target()));
     });
+}
+
+bool stream::sync_for(std::chrono::duration<double> limit) {
+    constexpr const char* attempted = "stream::sync_for";
+    const auto deadline = core::wait_deadline(limit);
+    bool done = false;
+    std::unique_ptr<core::event> end;
+    use_object(*impl_, "stream", attempted,
+               [&](core::stream& s) { return core::record_end(s.target(), end); });
+    core::throw_if_failed(settled(core::wait_until(*end, deadline, &done), done), attempted);
+    return done;
 }
 
 event stream::record() {
@@ -121,6 +139,14 @@ CUevent_st* event::handle() const noexcept {
 void event::sync() {
     use_object(owned(impl_, "event::sync"), "event", "event::sync",
                [](core::event& e) { return core::routes::settle_after(e.sync()); });
+}
+
+bool event::sync_for(std::chrono::duration<double> limit) {
+    const auto deadline = core::wait_deadline(limit);
+    bool done = false;
+    use_object(owned(impl_, "event::sync_for"), "event", "event::sync_for",
+               [&](core::event& e) { return settled(core::wait_until(e, deadline, &done), done); });
+    return done;
 }
 
 bool event::is_done() const {

@@ -78,13 +78,26 @@ Examples
 >>> borrowed.sync()
 )";
 
+inline constexpr const char* sync_sig =
+    "def sync(self, timeout: float | None = None, *, blocking: bool | None = None) -> None";
+
 inline constexpr const char* stream_sync = R"(Wait until all work enqueued so far has completed.
 
 Detaches from the interpreter while it waits. On the main thread it also releases functions that
-have run. Not interrupted by signals: Ctrl-C is raised when it returns.
+have run. With a timeout signals interrupt it; without one Ctrl-C is raised when it returns.
+
+Parameters
+----------
+timeout : float, optional
+    The longest time to wait, in seconds; 0 only looks. None (default): no limit.
+blocking : bool, optional
+    True: sleep instead of keeping a processor busy, for half a millisecond more at the end. None
+    (default): as ``HOSTLAUNCH_BLOCKING_SYNC`` says. A wait with a timeout sleeps always.
 
 Raises
 ------
+TimeoutError
+    The work was not done in time. Nothing is lost: it goes on, and may be waited for again.
 CUDAError
     An error of this or earlier asynchronous work, or the stream captures: then the capture is
     invalidated.
@@ -210,8 +223,17 @@ inline constexpr const char* event_sync = R"(Wait until the work before the reco
 Detaches from the interpreter while it waits; on the main thread it also releases functions that
 have run.
 
+Parameters
+----------
+timeout : float, optional
+    As for `Stream.sync`.
+blocking : bool, optional
+    As for `Stream.sync`.
+
 Raises
 ------
+TimeoutError
+    The work was not done in time. Nothing is lost: it goes on, and may be waited for again.
 CUDAError
     An error of earlier asynchronous work, or the event was recorded in a capture: then the capture
     is invalidated.

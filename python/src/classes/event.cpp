@@ -8,14 +8,32 @@
 #include "core/routes/routes.hpp"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 namespace hostlaunch::python {
 namespace {
 
-void event_sync(py_event& self) {
-    wait_and_release([&self] {
-        use_object(self, "Event.sync",
-                   [](core::event& e) { return core::routes::settle_after(e.sync()); });
+core::status wait_piece(core::event& e, core::wait_clock::time_point deadline, core::waited* how) {
+    if (const core::status s = core::may_block(); !s.ok()) return s;
+    const core::status s = core::wait_a_while(e, deadline, how);
+    return *how == core::waited::done ? core::routes::settle_after(s) : s;
+}
+
+void event_sync(py_event& self, nb::handle timeout, nb::handle blocking) {
+    constexpr const char* attempted = "Event.sync";
+    const wait_choice choice = wait_choice_of(timeout, blocking);
+    wait_and_release([&] {
+        // Made asleep-able by the setting alone: with `blocking` it is asked after between naps.
+        if (!choice.deadline && (!choice.asleep || core::blocking_by_default())) {
+            use_object(self, attempted,
+                       [](core::event& e) { return core::routes::settle_after(e.sync()); });
+            return;
+        }
+        const auto deadline = choice.deadline.value_or(core::wait_clock::time_point::max());
+        wait_in_pieces(choice, attempted, [&](core::waited* how) {
+            use_object(self, attempted,
+                       [&](core::event& e) { return wait_piece(e, deadline, how); });
+        });
     });
 }
 
@@ -30,7 +48,8 @@ bool event_is_done(py_event& self) {
 void bind_event(nb::module_& m) {
     nb::class_<py_event> cls(m, "Event", docs::event, nb::is_weak_referenceable());
     refuse_calls(cls, "an Event is made by Stream.record()");
-    cls.def("sync", method(&event_sync), docs::event_sync, nb::sig("def sync(self) -> None"))
+    cls.def("sync", method(&event_sync), "timeout"_a.none() = nb::none(), nb::kw_only(),
+            "blocking"_a.none() = nb::none(), docs::event_sync, nb::sig(docs::sync_sig))
         .def("close", method(&close_object<core::event>), docs::event_close,
              nb::sig("def close(self) -> None"))
         .def("__repr__", method(+[](py_event& self) { return repr(self, "Event"); }))

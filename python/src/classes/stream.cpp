@@ -72,13 +72,50 @@ Py_hash_t stream_hash(py_stream& self) {
     return static_cast<Py_hash_t>(raw_value(self) >> 4);
 }
 
-void stream_sync(py_stream& self) {
+// The end of a stream's work, let go of without the GIL.
+struct stream_end {
+    std::unique_ptr<core::event> event;
+    ~stream_end() {
+        without_gil([this] {
+            event.reset();
+            return 0;
+        });
+    }
+};
+
+void wait_for_end(const stream_argument& stream, const wait_choice& choice) {
+    constexpr const char* attempted = "Stream.sync";
+    stream_end end;
+    throw_status(without_gil([&] {
+                     const core::stream_use on = stream.use();
+                     return on.status().ok() ? core::record_end(on.target(), end.event)
+                                             : on.status();
+                 }),
+                 attempted);
+    wait_in_pieces(choice, attempted, [&](core::waited* how) {
+        throw_status(without_gil([&] {
+                         const core::status s =
+                             core::wait_a_while(*end.event, *choice.deadline, how);
+                         return *how == core::waited::done ? core::routes::settle_after(s) : s;
+                     }),
+                     attempted);
+    });
+}
+
+void stream_sync(py_stream& self, nb::handle timeout, nb::handle blocking) {
     const stream_argument stream = stream_of(self, "Stream.sync");
-    wait_and_release([&stream] {
+    const wait_choice choice = wait_choice_of(timeout, blocking);
+    wait_and_release([&stream, &choice] {
+        if (choice.deadline) {
+            wait_for_end(stream, choice);
+            return;
+        }
         throw_status(without_gil([&] {
                          const core::stream_use on = stream.use();
                          if (!on.status().ok()) return on.status();
-                         return core::routes::settle_after(core::sync_stream(on.target()));
+                         return core::routes::settle_after(
+                             choice.asleep ? core::sync_stream_asleep(on.target())
+                                           : core::sync_stream(on.target()));
                      }),
                      "Stream.sync");
     });
@@ -148,7 +185,8 @@ void bind_stream(nb::module_& m) {
             nb::sig(docs::stream_init_sig))
         .def_static("from_handle", &stream_from_handle, "handle"_a.none(), docs::from_handle,
                     nb::sig("def from_handle(handle: SupportsIndex) -> Stream"))
-        .def("sync", method(&stream_sync), docs::stream_sync, nb::sig("def sync(self) -> None"))
+        .def("sync", method(&stream_sync), "timeout"_a.none() = nb::none(), nb::kw_only(),
+             "blocking"_a.none() = nb::none(), docs::stream_sync, nb::sig(docs::sync_sig))
         .def("record", method(&stream_record), "event"_a = nb::none(), docs::stream_record,
              nb::sig("def record(self, event: Event | None = None) -> Event"))
         .def("wait", method(&stream_wait), "event_or_stream"_a.none(), docs::stream_wait,

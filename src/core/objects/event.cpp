@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/objects/stream.hpp"
+#include "core/objects/waits.hpp"
 #include "driver/driver.hpp"
 
 namespace hostlaunch::core {
@@ -28,12 +29,14 @@ abi::event event::raw() const noexcept {
     return reinterpret_cast<abi::event>(handle_.value());
 }
 
-status event::create(const stream_target& target, std::unique_ptr<event>& out) {
+status event::create(const stream_target& target, std::unique_ptr<event>& out, unsigned flags) {
+    flags |= abi::event_disable_timing;
+    if (blocking_by_default()) flags |= abi::event_blocking_sync;
     const relaxed_capture mode;
     const current_context scope(target.context);
     if (!scope.status().ok()) return scope.status();
     abi::event created = nullptr;
-    if (const int code = api().event_create(&created, abi::event_disable_timing)) {
+    if (const int code = api().event_create(&created, flags)) {
         return {code, "cuEventCreate"};
     }
     out.reset(new (std::nothrow) event(created));
@@ -60,11 +63,11 @@ status record_event(stream_target target, event& e) noexcept {
     return {api().event_record(e.raw(), target.handle), "cuEventRecord"};
 }
 
-status record_new_event(stream_target target, std::unique_ptr<event>& out) {
+status record_new_event(stream_target target, std::unique_ptr<event>& out, unsigned flags) {
     const work_scope scope(target);
     if (!scope.status().ok()) return scope.status();
     std::unique_ptr<event> made;
-    if (const status s = event::create(target, made); !s.ok()) return s;
+    if (const status s = event::create(target, made, flags); !s.ok()) return s;
     if (const int code = api().event_record(made->raw(), target.handle)) {
         return {code, "cuEventRecord"};
     }

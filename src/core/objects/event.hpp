@@ -11,8 +11,10 @@ namespace hostlaunch::core {
 
 class event {
   public:
-    // Creates an event in the target's context. requires: target.context is filled.
-    static status create(const stream_target& target, std::unique_ptr<event>& out);
+    // Creates an event in the target's context, with event_blocking_sync or as the setting says.
+    // requires: target.context is filled.
+    static status create(const stream_target& target, std::unique_ptr<event>& out,
+                         unsigned flags = 0);
 
     abi::event raw() const noexcept;
     bool is_closed() const noexcept { return handle_.is_closed(); }
@@ -31,7 +33,7 @@ class event {
 
 // Work on a stream, named by what its carrier tells. The stream may capture.
 status record_event(stream_target target, event& e) noexcept;
-status record_new_event(stream_target target, std::unique_ptr<event>& out);
+status record_new_event(stream_target target, std::unique_ptr<event>& out, unsigned flags = 0);
 status wait_event(stream_target target, event& e) noexcept;
 status wait_stream(stream_target target, stream_target other);
 

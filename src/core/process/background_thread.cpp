@@ -2,20 +2,24 @@
 // Signal masks and joins of the library's own threads.
 #include "core/process/background_thread.hpp"
 
-#include <signal.h>
 #include <time.h>
 
 #include <initializer_list>
 
 namespace hostlaunch::core {
 
-bool start_thread(pthread_t* out, void* (*body)(void*), void* argument) noexcept {
-    sigset_t blocked;
-    sigset_t former;
-    sigfillset(&blocked);
+sigset_t signals_sent_by_others() noexcept {
+    sigset_t others;
+    sigfillset(&others);
     for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
-        sigdelset(&blocked, own);
+        sigdelset(&others, own);
     }
+    return others;
+}
+
+bool start_thread(pthread_t* out, void* (*body)(void*), void* argument) noexcept {
+    const sigset_t blocked = signals_sent_by_others();
+    sigset_t former;
     pthread_sigmask(SIG_SETMASK, &blocked, &former);
     const int failed = pthread_create(out, nullptr, body, argument);
     pthread_sigmask(SIG_SETMASK, &former, nullptr);
