@@ -17,7 +17,6 @@
 #include "cpython/module_guard.hpp"
 #include "cpython/python.hpp"
 #include "cpython/signatures.hpp"
-#include "driver/settings.hpp"
 #include "import_once.hpp"
 #include "tasks/exit.hpp"
 #include "tasks/host_launch.hpp"
@@ -69,7 +68,7 @@ nb::object read_fallback_reason() {
 
 // A setting as the library reads it: None if it is unset, empty or not to be trusted.
 nb::object read_setting(const char* name) {
-    const char* said = settings::text(name);
+    const char* said = core::setting(name);
     return said == nullptr ? nb::none() : nb::steal(decoded(said).release());
 }
 

@@ -15,6 +15,7 @@
 #include "core/routes/routes.hpp"
 #include "core/task/release.hpp"
 #include "driver/driver.hpp"
+#include "driver/settings.hpp"
 
 namespace hostlaunch::core {
 
@@ -96,6 +97,10 @@ driver_info driver_in_use() {
     const driver_library::library& lib = driver_library::load();
     const char* name = lib.which == driver_library::kind::embedded ? "embedded" : "cuda";
     return {name, lib.version, lib.path, lib.fallback_reason};
+}
+
+const char* setting(const char* name) noexcept {
+    return settings::text(name);
 }
 
 status enter_for_launch_slow() {

@@ -28,6 +28,9 @@ status enter_driver();
 bool has_driver() noexcept;
 driver_info driver_in_use();
 
+// What a setting says; null if it is unset, empty or must not be trusted.
+const char* setting(const char* name) noexcept;
+
 // As enter_driver, and refused once exit has begun. The fast path is two loads.
 status enter_for_launch_slow();
 inline status enter_for_launch() {
