@@ -140,6 +140,19 @@ install_requirements() {
     stamp "$1" "$key"
 }
 
+# What tests try in a second version has a folder of its own; they put it on the path.
+install_newest() {
+    local file=requirements/newest.txt key
+    key=$(hash_of "$file")
+    stamp_is newest "$key" && return
+    step "installing $file into .venv/newest"
+    rm -rf "$venv/newest"
+    "$venv/bin/python" -m pip install --quiet --no-input --no-deps --only-binary :all: \
+        --target "$venv/newest" -r "$file" 2>/dev/null ||
+        echo "setup: no wheels of $file for this Python; the tests that need them are skipped" >&2
+    stamp newest "$key"
+}
+
 cmake_and_ninja_will_do() {
     local version
     version=$(cmake --version 2>/dev/null | sed -n '1s/.* //p')
@@ -159,5 +172,6 @@ make_venv
 cmake_and_ninja_will_do || groups+=(cmake)
 for group in "${groups[@]}"; do
     install_requirements "$group"
+    [ "$group" != test ] || install_newest
 done
 step "set up for ${groups[*]}: $("$venv/bin/python" -V), $(cmake --version | head -n 1)"

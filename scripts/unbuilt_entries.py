@@ -17,7 +17,7 @@ HEAD = """\
 // What other libraries ask a driver for by name and this one has not: each of these returns
 // NOT_SUPPORTED. Printed by scripts/unbuilt_entries.py.
 //
-// HL_U(base name, the first CUDA version that it is asked for by)
+// HL_U(base name)
 """
 
 
@@ -58,7 +58,7 @@ def main(entry_list: str) -> None:
     print(HEAD, end="")
     for name, version in sorted(asked.items()):
         if name not in built and version <= newest:
-            print(f"HL_U({name}, {version})")
+            print(f"HL_U({name})")
 
 
 if __name__ == "__main__":

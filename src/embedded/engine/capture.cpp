@@ -87,6 +87,14 @@ result invalidate(capture_state& c, result answer) {
     return answer;
 }
 
+// An event of outside as a node.
+void record_external(stream_state& s, node_kind kind, const event_state& e) {
+    node_action action;
+    action.kind = kind;
+    action.target = e.handle;
+    record_node(s, std::move(action));
+}
+
 // A wait for an event that was last recorded in a capture.
 result wait_captured_event(stream_state& s, const event_state& e) {
     capture_state* c = find_capture(e.capture_id);
@@ -132,7 +140,10 @@ result enqueue(lock& held, stream_state& s, const work& what) {
     const result refused = refuse_work(s);
     if (refused == success) {
         if (s.capture != nullptr) {
-            record_node(s, {.kind = kind_of(what), .what = what});
+            node_action action;
+            action.kind = kind_of(what);
+            action.what = what;
+            record_node(s, std::move(action));
         } else {
             push(held, s, what);
         }
@@ -147,7 +158,11 @@ result enqueue_values(lock& held, stream_state& s, context ctx, const value_para
         return refused;
     }
     if (s.capture != nullptr) {
-        record_node(s, {.kind = node_kind::value, .values = {values, values + count}, .ctx = ctx});
+        node_action action;
+        action.kind = node_kind::value;
+        action.values.assign(values, values + count);
+        action.ctx = ctx;
+        record_node(s, std::move(action));
         return success;
     }
     reserve_operations(s, count, 0);
@@ -169,7 +184,7 @@ result record_event(lock& held, stream_state& s, event_state& e, bool external) 
         e.capture_id = 0;
         push_record(held, s, e);
     } else if (external) {
-        record_node(s, {.kind = node_kind::record_event, .target = e.handle});
+        record_external(s, node_kind::record_event, e);
     } else {
         e.capture_tips = s.tips;
         e.capture_id = s.capture->id;
@@ -183,7 +198,7 @@ result wait_event(lock& held, stream_state& s, event_state& e, bool external) {
         return refused;
     }
     if (s.capture != nullptr && external) {
-        record_node(s, {.kind = node_kind::wait_event, .target = e.handle});
+        record_external(s, node_kind::wait_event, e);
         return success;
     }
     if (e.capture_id != 0) {

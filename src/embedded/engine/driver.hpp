@@ -54,7 +54,6 @@ struct driver {
     std::map<std::uintptr_t, allocation> memory;  // by first address
     std::vector<place_pools> places;              // of the places that were asked for
     std::vector<memory_pool_state*> pools;        // all of them
-    bool pools_have_spare = false;                // since the last synchronisation
     std::vector<capture_state*> captures;
     std::uint64_t next_id = 1;  // of all that is told apart by a number
 
@@ -67,6 +66,7 @@ struct driver {
     // Streams whose head waits on a value, and the thread that looks at them.
     stream_state* polling = nullptr;
     bool poller_started = false;
+    bool pools_have_spare = false;  // since the last synchronisation
     std::condition_variable poller_wakes;
 
     // Free lists: nothing shrinks, so memory follows the peak.

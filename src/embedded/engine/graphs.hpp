@@ -35,12 +35,12 @@ enum class node_kind : int {  // CUgraphNodeType
 // What a node does at each launch. Its kind says which of the others count.
 struct node_action {
     node_kind kind = node_kind::empty;
-    work what{};                             // of copies, fills and host functions
-    std::vector<value_params> values{};      // of value nodes, in order
-    context ctx = nullptr;                   // that value nodes were given
-    event target = nullptr;                  // of event nodes; looked up at each launch
-    std::shared_ptr<graph_memory> memory{};  // of nodes that allocate it or free it
-    device_ptr freed = 0;                    // what a node frees
+    work what{};                           // of copies, fills and host functions
+    std::vector<value_params> values;      // of value nodes, in order
+    context ctx = nullptr;                 // that value nodes were given
+    event target = nullptr;                // of event nodes; looked up at each launch
+    std::shared_ptr<graph_memory> memory;  // of nodes that allocate it or free it
+    device_ptr freed = 0;                  // what a node frees
 };
 
 // A node keeps what a replay needs, and the nodes that must come before.

@@ -147,7 +147,7 @@ result release(void* memory, freed_as how) {
     if (const result refused = refuse_unsafe(); refused != success) {
         return refused;
     }
-    result why;
+    result why = error_invalid_context;
     context_state* ctx = found->second.ctx != nullptr ? found->second.ctx : current_context(why);
     if (ctx == nullptr) {
         return why;

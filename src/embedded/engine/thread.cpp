@@ -56,7 +56,7 @@ void leave_thread(void* argument) {
     state->used.store(false, std::memory_order_release);
 }
 
-pthread_key_t make_key() {
+pthread_key_t make_key() noexcept {
     pthread_key_t key{};
     pthread_key_create(&key, leave_thread);
     return key;

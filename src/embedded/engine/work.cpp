@@ -51,6 +51,9 @@ bool overlap(const void* at, std::size_t size, std::uintptr_t first, std::size_t
 }  // namespace
 
 void move_bytes(const work& w) {
+    if (bytes_of(w) == 0) {
+        return;  // the addresses may be null
+    }
     if (w.kind == work_kind::copy) {
         copy(w.copy);
         return;

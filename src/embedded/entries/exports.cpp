@@ -16,7 +16,7 @@ namespace hostlaunch::embedded {
 
 // What is not built takes no notice of its arguments, so it needs no signature.
 extern "C" {
-#define HL_U(symbol, version)                    \
+#define HL_U(symbol)                             \
     HOSTLAUNCH_EMBEDDED_EXPORT result symbol() { \
         return error_not_supported;              \
     }

@@ -9,7 +9,7 @@
 namespace hostlaunch::embedded {
 
 extern "C" {
-#define HL_U(symbol, version) result symbol();
+#define HL_U(symbol) result symbol();
 #include "embedded/entries/unbuilt.def"
 #undef HL_U
 }
@@ -25,7 +25,6 @@ struct entry_description {
 
 struct unbuilt_description {
     const char* symbol;
-    int version;
     void* function;
 };
 
@@ -37,7 +36,7 @@ const entry_description entries[] = {
 };
 
 const unbuilt_description unbuilt[] = {
-#define HL_U(symbol, version) {#symbol, version, reinterpret_cast<void*>(&embedded::symbol)},
+#define HL_U(symbol) {#symbol, reinterpret_cast<void*>(&embedded::symbol)},
 #include "embedded/entries/unbuilt.def"
 #undef HL_U
 };
@@ -68,8 +67,7 @@ proc_address_result find_function(const char* symbol, int version, void** functi
     }
     for (const unbuilt_description& u : unbuilt) {
         if (std::strcmp(u.symbol, symbol) == 0) {
-            known = true;
-            *function = u.version <= version ? u.function : nullptr;
+            *function = u.function;
         }
     }
     if (*function != nullptr) {
