@@ -22,7 +22,6 @@
 #include <system_error>
 #include <vector>
 
-#include "embedded/engine/capture.hpp"
 #include "sha256.hpp"
 
 namespace {
