@@ -19,8 +19,8 @@ struct edge_data {  // CUgraphEdgeData
     unsigned char reserved[5];
 };
 
-// CUmemorytype
-enum class memory_type : int { host = 1, device = 2, array = 3, unified = 4 };
+// CUmemorytype; none is no value of it
+enum class memory_type : int { none = 0, host = 1, device = 2, array = 3, unified = 4 };
 
 struct copy_end {  // the half of CUDA_MEMCPY3D that says where
     std::size_t x_bytes;
@@ -70,8 +70,9 @@ struct fill_params {  // CUDA_MEMSET_NODE_PARAMS; the second version has a conte
     std::size_t height;
 };
 
-// CUstreamBatchMemOpType
+// CUstreamBatchMemOpType; none is no value of it
 enum class value_operation : int {
+    none = 0,
     wait_32 = 1,
     write_32 = 2,
     flush_remote_writes = 3,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points about devices: what the embedded ones look like.
+#include <strings.h>
+
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "embedded/engine/driver.hpp"
 #include "embedded/engine/limits.hpp"
@@ -78,6 +81,13 @@ result read_attribute(int* value, int attribute) {
     return success;
 }
 
+// Bus 1, one slot a device: there is nothing behind it.
+std::string bus_id_of(device dev) {
+    char id[sizeof("0000:01:00.0")];
+    std::snprintf(id, sizeof id, "0000:01:%02x.0", static_cast<unsigned>(dev) & 0xffu);
+    return id;
+}
+
 }  // namespace
 
 namespace calls {
@@ -136,36 +146,31 @@ result cuDeviceComputeCapability(int* major, int* minor, device dev) {
     });
 }
 
-// Bus 1, one slot a device: there is nothing behind it.
 result cuDeviceGetPCIBusId(char* id, int length, device dev) {
     return about_device(id, dev, [&] {
-        constexpr int bytes = 13;
-        if (length < bytes) {
+        const std::string known = bus_id_of(dev);
+        if (length <= static_cast<int>(known.size())) {
             return error_invalid_value;
         }
-        std::snprintf(id, static_cast<std::size_t>(length), "0000:01:%02x.0",
-                      static_cast<unsigned>(dev));
+        std::memcpy(id, known.c_str(), known.size() + 1);
         return success;
     });
 }
 
+// With its domain or without.
 result cuDeviceGetByPCIBusId(device* out, const char* id) {
-    unsigned domain = 0;
-    unsigned bus = 0;
-    unsigned slot = 0;
-    unsigned function = 0;
     if (out == nullptr || id == nullptr) {
         return error_invalid_value;
     }
-    const bool whole = std::sscanf(id, "%x:%x:%x.%x", &domain, &bus, &slot, &function) == 4;
-    if (!whole && (domain = 0, std::sscanf(id, "%x:%x.%x", &bus, &slot, &function) != 3)) {
-        return error_invalid_value;
+    for (device dev = 0; is_device(dev); ++dev) {
+        const std::string known = bus_id_of(dev);
+        constexpr std::size_t domain = sizeof("0000:") - 1;
+        if (strcasecmp(id, known.c_str()) == 0 || strcasecmp(id, known.c_str() + domain) == 0) {
+            *out = dev;
+            return success;
+        }
     }
-    if (domain != 0 || bus != 1 || function != 0 || !is_device(static_cast<device>(slot))) {
-        return error_invalid_device;
-    }
-    *out = static_cast<device>(slot);
-    return success;
+    return error_invalid_device;
 }
 
 }  // namespace calls
