@@ -13,6 +13,7 @@
 #include "core/process/gate.hpp"
 #include "core/process/monitor.hpp"
 #include "core/routes/routes.hpp"
+#include "core/task/outcomes.hpp"
 #include "core/task/release.hpp"
 #include "driver/driver.hpp"
 #include "driver/settings.hpp"
@@ -47,9 +48,10 @@ void mark_child() noexcept {
 // dropped here is counted; what it holds is left alone.
 void mark_end() noexcept {
     const bool waited_before = gate().is_closed();  // by the interpreter's exit
-    lifecycle::refuse_and_close();
+    lifecycle::refuse();
+    lifecycle::close();
     if (!waited_before && !forked()) {
-        lifecycle::wait_for_running([](milliseconds pause) {
+        lifecycle::wait_until(lifecycle::exit_deadline(), [](milliseconds pause) {
             if (!lifecycle::still_running()) return false;
             std::this_thread::sleep_for(pause);
             return true;
@@ -116,15 +118,23 @@ void on_fork_child(void (*handler)()) noexcept {
 
 namespace lifecycle {
 
-void refuse_and_close() noexcept {
+void refuse() noexcept {
     set_exiting();
+}
+
+void close() noexcept {
     gate().close();
+}
+
+// The gate is closed in a forked child too, and by an exit of the process on another thread.
+bool still_pending() noexcept {
+    return !gate().is_closed() && !in_host_function() && any_outstanding(false);
 }
 
 // Exit may be called by a function inside the gate, which does not wait for itself.
 bool still_running() noexcept {
     const std::uint64_t own = in_host_function() ? 1 : 0;
-    return gate().uses() > own || routes::awaited_at_exit();
+    return !forked() && (gate().uses() > own || routes::awaited_at_exit());
 }
 
 std::uint64_t drop_rest() noexcept {

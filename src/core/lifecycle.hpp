@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the first use of the driver to the end of the process, once for C++ and Python: load,
-// refuse, close, wait, drop.
+// refuse, wait, close, wait, drop.
 //
-// An exit takes these steps in this order. `refuse_and_close`: launches are refused, and no
-// function starts any more. `wait_for_running`: those inside the gate end, bounded. `drop_rest`:
-// the background thread looks once more and is joined, and what has not run is dropped. Python does
-// so in its own exit handler, while finalizers can still run; the exit handler of the process does
-// what is left of it, and then no call enters the driver.
+// An exit takes these steps in this order, and all its waits together end at one deadline.
+// `refuse`: launches are refused. Wait while `still_pending`: what was accepted runs (Python only).
+// `close`: no function starts any more. Wait while `still_running`: those inside the gate end.
+// `drop_rest`: the background thread looks once more and is joined, and what has not run is
+// dropped. Python does so in its own exit handler, while finalizers can still run; the exit handler
+// of the process does what is left of it, and then no call enters the driver.
 #pragma once
 
 #include <chrono>
@@ -43,19 +44,28 @@ void on_fork_child(void (*handler)()) noexcept;
 
 namespace lifecycle {
 
-void refuse_and_close() noexcept;
+void refuse() noexcept;
+void close() noexcept;
+
+// True while a task that was accepted has not ended, and may yet: the gate is open and the calling
+// thread holds up none itself. As below, it does not look whether compiled code has run.
+bool still_pending() noexcept;
 
 // True while exit must wait: a function is inside the gate, or code that may be Python in disguise
 // is pending. Does not look whether that has run: routes::look does.
 bool still_running() noexcept;
 
-// Calls step(pause) until nothing is running, the exit limit is over, or it returns false. Each
-// step asks still_running, sleeps for `pause` and comes back; pauses grow from 0 to 10 ms.
-template <class Step>
-void wait_for_running(Step&& step) {
-    const auto limit = std::chrono::steady_clock::now() + exit_limit();
+// When the waits of an exit that begins now are over.
+inline auto exit_deadline() {
+    return std::chrono::steady_clock::now() + exit_limit();
+}
+
+// Calls step(pause) until it returns false or the deadline is over. Each step asks whether there is
+// anything to wait for, sleeps for `pause` and comes back; pauses grow from 0 to 10 ms.
+template <class Deadline, class Step>
+void wait_until(const Deadline& deadline, Step&& step) {
     std::chrono::milliseconds pause{0};
-    while (step(pause) && std::chrono::steady_clock::now() < limit) {
+    while (step(pause) && std::chrono::steady_clock::now() < deadline) {
         if (pause < std::chrono::milliseconds(10)) ++pause;
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interpreter exit: refuse launches, close the gate, wait bounded, drop the rest, release, warn
-// once.
+// Interpreter exit: refuse launches, wait bounded for what is pending, close the gate, drop the
+// rest, release, warn once.
 //
 // Runs as an atexit callback: non-daemon threads have ended, the interpreter is whole, and
 // callbacks registered after our import have run. Those registered before it run later: launches
@@ -33,45 +33,59 @@ void tell_what_ended_the_wait() {
     PyErr_WriteUnraisable(where.get());
 }
 
-// Waits detached, so that the functions waited for can run. An exception of a signal's handler ends
-// the wait.
-void wait_for_running() {
-    core::lifecycle::wait_for_running([](std::chrono::milliseconds pause) {
-        const bool running = without_gil([pause] {
+// Waits detached while `still` says so, so that the functions waited for can run. False if an
+// exception of a signal's handler ended the wait.
+template <class Deadline>
+bool wait_while(bool (*still)() noexcept, const Deadline& deadline) {
+    bool undisturbed = true;
+    core::lifecycle::wait_until(deadline, [&](std::chrono::milliseconds pause) {
+        const bool goes_on = without_gil([still, pause] {
             core::routes::look(false);
-            if (!core::lifecycle::still_running()) return false;
+            if (!still()) return false;
             std::this_thread::sleep_for(pause);
             return true;
         });
-        if (!running || PyErr_CheckSignals() == 0) return running;
+        if (PyErr_CheckSignals() == 0) return goes_on;
         tell_what_ended_the_wait();
-        return false;
+        return undisturbed = false;
     });
+    return undisturbed;
 }
 
+void let_run_and_close() {
+    const auto deadline = core::lifecycle::exit_deadline();
+    const bool undisturbed = wait_while(core::lifecycle::still_pending, deadline);
+    core::lifecycle::close();
+    if (undisturbed) wait_while(core::lifecycle::still_running, deadline);
+}
+
+// Shown by default: to lose what a program has launched is no matter of tidiness.
 void warn(unsigned long long dropped) {
     if (dropped == 0) return;
-    const int failed = PyErr_ResourceWarning(
-        nullptr, 1,
+    const int failed = PyErr_WarnFormat(
+        PyExc_RuntimeWarning, 1,
         "hostlaunch: %llu host function%s had not finished at interpreter exit and %s dropped; "
-        "synchronise the streams before exiting",
+        "synchronise the streams before exiting, or set HOSTLAUNCH_EXIT_TIMEOUT to wait longer",
         dropped, dropped == 1 ? "" : "s", dropped == 1 ? "was" : "were");
     if (failed != 0) PyErr_WriteUnraisable(nullptr);
 }
 
-PyObject* at_exit(PyObject*, PyObject*) {
-    core::lifecycle::refuse_and_close();
-    unsigned long long dropped = 0;
-    if (!core::forked()) {
-        wait_for_running();
-        dropped = without_gil([] { return core::lifecycle::drop_rest(); });
-        // Finalizers may push more; nothing new can start, so this ends.
-        while (!core::to_release().empty()) {
-            if (core::process_ending() || core::in_host_function()) break;
-            release_here();
-        }
+// Returns how many were dropped. Finalizers may push more; nothing new can start, so this ends.
+unsigned long long drop_and_release() {
+    const auto dropped = without_gil([] { return core::lifecycle::drop_rest(); });
+    while (!core::to_release().empty()) {
+        if (core::process_ending() || core::in_host_function() || core::forked()) break;
+        release_here();
     }
-    warn(dropped);
+    return core::forked() ? 0 : dropped;  // what a finalizer forked tells nothing
+}
+
+PyObject* at_exit(PyObject*, PyObject*) {
+    core::lifecycle::refuse();
+    if (!core::forked()) let_run_and_close();
+    core::lifecycle::close();
+    if (core::forked()) Py_RETURN_NONE;  // perhaps only since a signal's handler forked
+    warn(drop_and_release());
     Py_RETURN_NONE;
 }
 

@@ -210,8 +210,8 @@ Notes
 What the methods of another library's stream or builder raise passes through.
 
 An exception in `fn` goes to ``sys.unraisablehook``; the stream continues. `fn` is released on the
-main thread. It must not call CUDA. It may never run: after an error of its context, or if the
-interpreter exits first.
+main thread. It must not call CUDA. It may never run: after an error of its context, or if a stream
+does not move: the interpreter's exit waits for what was launched, but five seconds at most.
 
 A thread that holds the GIL while it blocks in a CUDA call that waits for this stream deadlocks with
 a Python callback; calls of this library release the GIL.

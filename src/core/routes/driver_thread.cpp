@@ -22,7 +22,9 @@ status detail::refused(record& r, std::uint64_t launching, int code) noexcept {
 
 void detail::accepted_in_passing(record& r, std::uint64_t launching) noexcept {
     monitor::wake_if_asleep();
-    if (exiting()) routes::drop_late(r, record::generation_of(launching));
+    // While the gate is open, exit waits for it. The gate closes, then the pool is swept; we move
+    // to pending, then look at the gate.
+    if (gate().is_closed()) routes::drop_late(r, record::generation_of(launching));
 }
 
 namespace {
