@@ -30,7 +30,9 @@ int bare_open(struct CUstream_st** out) {
     return code != 0 ? code : create(out, 1);
 }
 
+// A driver that runs no kernels lacks the calls or says that it does not support them.
 static int load_module(void) {
+    const int not_supported = 801;
     int (*load)(void**, const void*) = NULL;
     int (*get_function)(void**, void*, const char*) = NULL;
     *(void**)&load = bare_symbol("cuModuleLoadData");
@@ -38,6 +40,7 @@ static int load_module(void) {
     if (load == NULL || get_function == NULL) return 0;
     void* module = NULL;
     const int code = load(&module, ptx);
+    if (code == not_supported) return 0;
     return code != 0 ? code : get_function(&kernel, module, "nothing");
 }
 
