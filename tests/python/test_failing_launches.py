@@ -165,7 +165,8 @@ def test_each_call_of_a_launch_fails_in_turn(
         objects, before = failing.live(embedded), (kind.ran(), hostlaunch.stats())
         with failing.failed(embedded, call, code):
             error, alive = attempt(carrier, kind)
-            if call.restores:
+            # Without the stream's id the launch is looked at by itself.
+            if call.restores or call.entry == "cuStreamGetId":
                 assert error is None
                 check_launched(embedded, alive, kind, before)
             elif call.entry == "cuEventRecord":
