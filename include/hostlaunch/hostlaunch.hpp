@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host functions in CUDA stream order: everything that the library offers.
+// Host functions in CUDA stream order: everything that the library offers but future.hpp, which
+// includes <future>.
 #pragma once
 
 #include "hostlaunch/buffer.hpp"
@@ -11,3 +12,4 @@
 #include "hostlaunch/stats.hpp"
 #include "hostlaunch/stream.hpp"
 #include "hostlaunch/version.hpp"
+#include "hostlaunch/work_done.hpp"

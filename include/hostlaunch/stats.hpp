@@ -21,6 +21,7 @@ struct launch_stats {
     std::uint64_t raised = 0;
     std::uint64_t abandoned = 0;
     std::uint64_t dropped = 0;
+    std::uint64_t cancelled = 0;
     std::uint64_t awaiting_release = 0;  // ended, callable or copy not destroyed yet; graphs' too
     // How long the pending launch that is oldest has been pending, in milliseconds; 0 if none is.
     // Coarse: read from a clock that steps every 50 ms at the latest.

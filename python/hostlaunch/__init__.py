@@ -19,12 +19,15 @@ from hostlaunch._info import DriverInfo, Stats, driver, stats
 from hostlaunch._native import (
     Buffer,
     Event,
+    Future,
     Graph,
     GraphBuilder,
     GraphNode,
     Stream,
     __version__,
     host_launch,
+    submit,
+    work_done,
 )
 from hostlaunch._types import HostFunction, StreamLike
 
@@ -34,6 +37,7 @@ __all__ = [
     "DriverInfo",
     "EmbeddedDriverWarning",
     "Event",
+    "Future",
     "Graph",
     "GraphBuilder",
     "GraphNode",
@@ -45,6 +49,8 @@ __all__ = [
     "driver",
     "host_launch",
     "stats",
+    "submit",
+    "work_done",
 ]
 
 _signatures.install(Buffer, Event, Graph, GraphBuilder, GraphNode, Stream)

@@ -34,10 +34,10 @@ class Stats(NamedTuple):
     Attributes
     ----------
     accepted : int
-        Launches that the driver accepted: the sum of the next six, whenever nothing moves.
+        Launches that the driver accepted: the sum of the next seven, whenever nothing moves.
     pending, running : int
         Those that have not ended.
-    ran, raised, abandoned, dropped : int
+    ran, raised, abandoned, dropped, cancelled : int
         Those that have ended, by how.
     awaiting_release : int
         Ended launches that still hold their function until the main thread releases it.
@@ -64,6 +64,7 @@ class Stats(NamedTuple):
     raised: int
     abandoned: int
     dropped: int
+    cancelled: int
     awaiting_release: int
     oldest_pending_ms: int
     graph_callbacks: int
@@ -103,8 +104,9 @@ def stats() -> Stats:
     """Count launches by outcome, since the process began.
 
     Each launch that the driver accepted is pending, then running, then ends as exactly one of ran,
-    raised (an exception left it), abandoned (its context failed first) or dropped (the interpreter
-    exited first). Launches of compiled code count as ran when the event behind them completes.
+    raised (an exception left it), abandoned (its context failed first), dropped (the interpreter
+    exited first) or cancelled (a future was). Launches of compiled code count as ran when the event
+    behind them completes.
 
     Returns
     -------

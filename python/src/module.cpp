@@ -19,8 +19,10 @@
 #include "cpython/signatures.hpp"
 #include "import_once.hpp"
 #include "tasks/exit.hpp"
+#include "tasks/future.hpp"
 #include "tasks/host_launch.hpp"
 #include "tasks/release.hpp"
+#include "tasks/submit.hpp"
 
 namespace nb = nanobind;
 
@@ -48,8 +50,8 @@ int begin_import(PyObject* module) {
 nb::tuple read_stats() {
     const launch_stats s = without_gil([] { return core::read_stats(); });
     return nb::make_tuple(s.accepted, s.pending, s.running, s.ran, s.raised, s.abandoned, s.dropped,
-                          s.awaiting_release, s.oldest_pending_ms, s.graph_callbacks, s.graph_ran,
-                          s.graph_raised);
+                          s.cancelled, s.awaiting_release, s.oldest_pending_ms, s.graph_callbacks,
+                          s.graph_ran, s.graph_raised);
 }
 
 nb::tuple read_driver() {
@@ -105,6 +107,8 @@ NB_MODULE(_classes, m) {
     bind_buffer(m);
     bind_graphs(m);
     require(add_host_launch(m.ptr()));
+    require(add_future(m.ptr()));
+    require(add_submit(m.ptr()));
     m.attr("__version__") = HOSTLAUNCH_VERSION;
     m.def("_stats", &read_stats);
     m.def("_driver", &read_driver);

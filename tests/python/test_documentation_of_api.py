@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Docstrings say what the public names take and raise, and their examples are true."""
 
+import asyncio
 import contextlib
 import doctest
 import inspect
@@ -24,6 +25,7 @@ RAISES_NOTHING = {
     "DriverInfo": NOT_CALLED,
     "EmbeddedDriverWarning": NOT_CALLED,
     "Event": NOT_CALLED,
+    "Future": NOT_CALLED,
     "Graph": NOT_CALLED,
     "GraphBuilder": NOT_CALLED,
     "GraphNode": NOT_CALLED,
@@ -38,6 +40,10 @@ RAISES_NOTHING = {
     "Buffer.nbytes": ONLY_READS,
     "Event.handle": ONLY_READS,
     "Event.is_closed": ONLY_READS,
+    "Future.cancel": "what callbacks raise is logged",
+    "Future.cancelled": ONLY_READS,
+    "Future.done": ONLY_READS,
+    "Future.running": ONLY_READS,
     "Graph.handle": ONLY_READS,
     "Graph.is_closed": ONLY_READS,
     "GraphBuilder.__cuda_stream__": ONLY_READS,
@@ -118,7 +124,9 @@ def test_an_example_prints_what_it_says(driver_in_use, make_stream, name):
     if "embedded" in expected and driver_in_use.name != "embedded":
         pytest.skip("speaks of the embedded driver")
     names = dict.fromkeys(("work", "step", "log_step", "log_last_step"), int)
-    names |= {"hostlaunch": hostlaunch, "stream": make_stream(0)}
+    names |= {"hostlaunch": hostlaunch, "asyncio": asyncio, "stream": make_stream(0)}
+    names["future"] = hostlaunch.submit(names["stream"], sum, [1, 2, 3])
+    names["future"].result(20)
     names["builder"] = make_stream(0).create_graph_builder().begin_building()
     try:
         assert run(examples, names) == expected

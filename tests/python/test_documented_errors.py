@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the docstrings say is raised is raised, each class of error by each name."""
 
+import asyncio
+
 import pytest
 
 import api_calls
@@ -11,7 +13,7 @@ from child import run_python
 from embedded import NOT_SUPPORTED
 from fakes import TorchLikeStream
 from hostfns import CUhostFn
-from hostlaunch import Buffer, GraphBuilder, Stream, host_launch
+from hostlaunch import Buffer, GraphBuilder, Stream, host_launch, submit, work_done
 
 PUBLIC = dict(docstrings.public_names())
 THUNK = CUhostFn(lambda pointer: None)
@@ -30,6 +32,10 @@ def saying(phrase):
     return sorted(name for name, text in told.items() if phrase in " ".join(text.split()))
 
 
+# Its task has failed, not this call.
+LATER = ["Future.result"]
+# They refuse always.
+NEVER = ["Future.set_exception", "Future.set_result", "Future.set_running_or_notify_cancel"]
 INSIDE = saying("inside a host function")
 EXITING = saying("after interpreter exit has begun")
 
@@ -39,6 +45,7 @@ WRONG = {
         "Buffer.copy_from": lambda scene: scene.target.copy_from(1, stream=scene.stream),
         "Buffer.copy_to": lambda scene: scene.source.copy_to(scene.target, stream=1),
         "Buffer.fill": lambda scene: scene.target.fill(b"1", stream=scene.stream),
+        "Future.add_done_callback": lambda scene: asyncio.run(asyncio.wait([scene.future])),
         "Graph.launch": lambda scene: scene.graph.launch(1),
         "Graph.update": lambda scene: scene.graph.update(scene.stream),
         "Graph.update_callback": lambda scene: scene.graph.update_callback(0, int),
@@ -51,6 +58,8 @@ WRONG = {
         "Stream.record": lambda scene: scene.stream.record(scene.stream),
         "Stream.wait": lambda scene: scene.stream.wait(1),
         "host_launch": lambda scene: host_launch(1, int),
+        "submit": lambda scene: submit(scene.stream, 1),
+        "work_done": lambda scene: work_done(1),
     },
     ValueError: {
         "Buffer": lambda scene: Buffer(2**63),
@@ -69,6 +78,8 @@ WRONG = {
         "Stream": lambda scene: Stream(-1),
         "Stream.wait": lambda scene: scene.stream.wait(NO_DEVICE),
         "host_launch": lambda scene: host_launch(scene.stream, int, user_data=0),
+        "submit": lambda scene: submit(NO_DEVICE, int),
+        "work_done": lambda scene: work_done(NO_DEVICE),
     },
     OverflowError: {
         "Graph.update_callback": lambda scene: scene.graph.update_callback(
@@ -111,6 +122,8 @@ FAILING = {
     "Stream.sync": "cuStreamSynchronize",
     "Stream.wait": "cuStreamWaitEvent",
     "host_launch": "cuLaunchHostFunc",
+    "submit": "cuEventRecord",
+    "work_done": "cuEventRecord",
 }
 
 
@@ -132,7 +145,7 @@ def test_wrong_arguments_raise_what_is_said(scene, error):
         assert caught.type is error, name
 
 
-@pytest.mark.parametrize("name", [name for name in said("CUDAError") if name != "driver"])
+@pytest.mark.parametrize("name", FAILING)
 def test_a_refusal_of_the_driver_is_a_cuda_error_where_it_is_said(embedded, scene, name):
     """contract: section 2, L3, B5."""
     api_calls.CALLS[name](api_calls.Scene())  # right otherwise
@@ -144,9 +157,9 @@ def test_a_refusal_of_the_driver_is_a_cuda_error_where_it_is_said(embedded, scen
 
 def test_calls_that_enter_the_driver_say_what_they_raise_there():
     """contract: section 2, E3, X2."""
-    assert sorted([*FAILING, "driver"]) == said("CUDAError")
+    assert sorted([*FAILING, "driver", *LATER]) == said("CUDAError")
     assert INSIDE == sorted(api_calls.CALLS) == saying("in a forked child")
-    assert sorted([*INSIDE, "driver"]) == said("RuntimeError")
+    assert sorted([*INSIDE, "driver", *NEVER]) == said("RuntimeError")
 
 
 def test_inside_a_host_function_calls_raise_what_is_said(scene, make_stream):
@@ -219,6 +232,8 @@ for call in (
     lambda: Stream(),
     Stream.from_handle(1).sync,
     lambda: hostlaunch.host_launch(Stream.from_handle(1), int),
+    lambda: hostlaunch.submit(Stream.from_handle(1), int),
+    lambda: hostlaunch.work_done(Stream.from_handle(1)),
     hostlaunch.driver,
 ):
     try:
@@ -228,8 +243,9 @@ for call in (
 """,
         env=environment,
     )
-    assert result.lines == [fails] * 5
-    assert saying("no usable driver") == ["Buffer", "Stream", "host_launch"]
+    assert result.lines == [fails] * 7
+    named = ["Buffer", "Stream", "host_launch", "submit", "work_done"]
+    assert saying("no usable driver") == named
     assert fails in docstrings.entries(hostlaunch.driver, "Raises")
 
 
@@ -262,4 +278,5 @@ resource.setrlimit(resource.RLIMIT_AS, limits)
 scene.stream.sync()
 scene.close()
 """)
-    assert result.lines == said("MemoryError")
+    copying = [name for name in said("MemoryError") if name not in ("submit", "work_done")]
+    assert result.lines == copying

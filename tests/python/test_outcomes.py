@@ -15,7 +15,7 @@ from probes import Probe
 
 FIELDS = (
     *("accepted", "pending", "running", "ran", "raised", "abandoned", "dropped"),
-    *("awaiting_release", "oldest_pending_ms"),
+    *("cancelled", "awaiting_release", "oldest_pending_ms"),
     *("graph_callbacks", "graph_ran", "graph_raised"),
 )
 

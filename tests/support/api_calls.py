@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each call of the package that enters the driver, with arguments that are right."""
 
-from hostlaunch import Buffer, GraphBuilder, Stream, host_launch
+from hostlaunch import Buffer, GraphBuilder, Stream, host_launch, submit, work_done
 
 
 def build(stream):
@@ -18,6 +18,7 @@ class Scene:
         self.stream = Stream(0)
         self.borrowed = Stream.from_handle(self.stream.handle)
         self.event = self.stream.record()
+        self.future = work_done(self.stream)
         self.source, self.target = Buffer(16), Buffer(16)
         self.idle = Stream(0).create_graph_builder()
         self.building, _ = build(Stream(0))
@@ -60,6 +61,8 @@ CALLS = {
     "Stream.sync": lambda scene: scene.stream.sync(),
     "Stream.wait": lambda scene: scene.stream.wait(scene.event),
     "host_launch": lambda scene: host_launch(scene.stream, int),
+    "submit": lambda scene: submit(scene.stream, int),
+    "work_done": lambda scene: work_done(scene.stream),
 }
 
 

@@ -62,5 +62,8 @@ def signature(thing):
 def parameters(definition):
     """List the names of the parameters, without self."""
     given = definition.args
-    names = [parameter.arg for parameter in given.posonlyargs + given.args + given.kwonlyargs]
+    names = [parameter.arg for parameter in given.posonlyargs + given.args]
+    names += [f"*{given.vararg.arg}"] if given.vararg else []
+    names += [parameter.arg for parameter in given.kwonlyargs]
+    names += [f"**{given.kwarg.arg}"] if given.kwarg else []
     return [name for name in names if name != "self"]

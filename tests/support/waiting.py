@@ -116,5 +116,5 @@ def no_graph_functions():
 
 def adds_up(stats):
     """Whether every accepted launch is counted exactly once."""
-    ended = stats.ran + stats.raised + stats.abandoned + stats.dropped
+    ended = stats.ran + stats.raised + stats.abandoned + stats.dropped + stats.cancelled
     return stats.accepted == stats.pending + stats.running + ended

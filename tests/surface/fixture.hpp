@@ -55,7 +55,7 @@ class on_embedded : public testing::Test {
         EXPECT_EQ(hostlaunch_embedded_wait_idle(patience_ms), 0);
         EXPECT_TRUE(eventually(nothing_outstanding));
         const launch_stats s = stats();
-        EXPECT_EQ(s.accepted, s.ran + s.raised + s.abandoned + s.dropped);
+        EXPECT_EQ(s.accepted, s.ran + s.raised + s.abandoned + s.dropped + s.cancelled);
         EXPECT_EQ(live(), live_before_);
     }
 

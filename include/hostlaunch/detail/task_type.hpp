@@ -11,6 +11,7 @@ enum class outcome : int {
     raised,
     abandoned,  // its context failed first
     dropped,    // exit came first
+    cancelled,  // its future was
     told,  // from `run` alone: it has ended the task itself, since it had to before it returned
 };
 

@@ -239,6 +239,15 @@ bool check_function(PyObject* fn, PyObject* user_data, function_argument& out) {
     return PyErr_Occurred() == nullptr && check_user_data(user_data, out);
 }
 
+bool check_function_with_arguments(PyObject* fn) {
+    if (!PyCallable_Check(fn)) {
+        PyErr_Format(PyExc_TypeError, "fn must be callable, not %.200s", Py_TYPE(fn)->tp_name);
+        return false;
+    }
+    const int flags = flags_of_call(fn);
+    return flags == 0 || (flags > 0 && refuse_idle(fn, flags));
+}
+
 bool init_function_argument() {
     name_func = PyUnicode_InternFromString("func");
     name_call = PyUnicode_InternFromString("__call__");

@@ -32,6 +32,10 @@ struct function_argument {
 // exception set. requires: attached. May run Python code (attribute lookups, buffer exporters).
 bool check_function(PyObject* fn, PyObject* user_data, function_argument& out);
 
+// For a callable with arguments of its own: refuses what cannot be called, and what runs nothing
+// when it is called. False with TypeError. requires: attached.
+bool check_function_with_arguments(PyObject* fn);
+
 bool init_function_argument();
 
 }  // namespace hostlaunch::python

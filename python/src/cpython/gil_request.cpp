@@ -7,7 +7,7 @@
 // CPython's queue is full, nobody is asked, and threads wait for the switch interval.
 #include "cpython/gil_request.hpp"
 
-#if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_GIL_DISABLED)
+#if !defined(Py_GIL_DISABLED)
 
 #include <errno.h>
 #include <semaphore.h>

@@ -2,9 +2,10 @@
 // How a driver thread asks a busy main thread for the GIL.
 //
 // A thread that waits for the GIL gets it once its holder notices, which CPython makes take the
-// whole switch interval (5 ms): the stream would stand still that long for each callback. From 3.13
-// on a pending call that another thread adds interrupts the main thread at once (up to 3.12 it does
-// not), so the waiting thread adds one whose body detaches until the waiter is in.
+// whole switch interval (5 ms): the stream would stand still that long for each callback. A pending
+// call that another thread adds interrupts the main thread at once from 3.13 on, and up to 3.12
+// when it next takes the GIL, as an event loop does at every turn. So the waiting thread adds one
+// whose body detaches until the waiter is in.
 //
 // It helps against the main thread only, and does nothing on builds without a GIL. In the child of
 // a fork no callback ever runs; what it inherits costs one pause at most.
@@ -14,7 +15,7 @@
 
 namespace hostlaunch::python {
 
-#if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_GIL_DISABLED)
+#if !defined(Py_GIL_DISABLED)
 
 // Around an attach of a driver thread. requires: inside the gate, since exit must not begin between
 // the look at the interpreter and the pending call. Neither blocks.

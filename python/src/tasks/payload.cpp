@@ -156,6 +156,7 @@ payload& fill_payload(record& r, const task_type& type, PyObject* fn, function_a
 }
 
 bool drops_counts_only(const record& r) noexcept {
+    if (r.type->completed != nullptr) return false;  // a future's
     const payload& p = payload_of(const_cast<record&>(r));
     return has_gil && p.context == nullptr && p.result == nullptr && p.exception == nullptr &&
            Py_REFCNT(p.fn) > 1;

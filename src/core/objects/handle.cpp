@@ -6,6 +6,7 @@
 
 #include "core/objects/context.hpp"
 #include "core/process/process.hpp"
+#include "core/process/worker_thread.hpp"
 #include "core/task/release.hpp"
 
 namespace hostlaunch::core {
@@ -51,7 +52,8 @@ void leave_behind(const object_type& type, std::uint64_t value) noexcept {
 
 void destroy_object(const object_type& type, std::uint64_t value) noexcept {
     if (type.destroy == nullptr || is_out_of_reach(type, value)) return;
-    if (in_host_function() || destroy(type, value) == abi::error_not_permitted) {
+    if (in_host_function() || on_worker_thread() ||
+        destroy(type, value) == abi::error_not_permitted) {
         leave_behind(type, value);
     }
 }

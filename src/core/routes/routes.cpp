@@ -10,6 +10,7 @@
 #include "core/process/monitor.hpp"
 #include "core/routes/driver_thread.hpp"
 #include "core/routes/native.hpp"
+#include "core/routes/signal.hpp"
 #include "core/task/outcomes.hpp"
 #include "core/task/release.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr const route* all[] = {&driver_thread, &native, &unknown_code};
+constexpr const route* all[] = {&driver_thread, &native, &unknown_code, &signal};
 
 constexpr milliseconds probe_every{400};      // contract L4: within one second of the failure
 constexpr std::uint32_t overdue_after = 300;  // coarse milliseconds

@@ -20,6 +20,8 @@ std::atomic<std::uint64_t>& counter_of(outcome how) noexcept {
             return count.raised;
         case outcome::abandoned:
             return count.abandoned;
+        case outcome::cancelled:
+            return count.cancelled;
         default:
             return count.dropped;
     }
@@ -27,7 +29,7 @@ std::atomic<std::uint64_t>& counter_of(outcome how) noexcept {
 
 bool awaits_release(state now) noexcept {
     return now == state::ran || now == state::raised || now == state::abandoned ||
-           now == state::dropped || now == state::spent;
+           now == state::dropped || now == state::cancelled || now == state::spent;
 }
 
 void read_ended(launch_stats& s) noexcept {
@@ -35,6 +37,7 @@ void read_ended(launch_stats& s) noexcept {
     s.raised = count.raised.load();
     s.abandoned = count.abandoned.load();
     s.dropped = count.dropped.load();
+    s.cancelled = count.cancelled.load();
 }
 
 // The highest number of accepted launches told so far, raised to `found`.
@@ -72,8 +75,8 @@ launch_stats read_stats() noexcept {
         s.awaiting_release += awaits_release(now) ? 1 : 0;
         s.graph_callbacks += now == state::in_graph ? 1 : 0;
     });
-    s.accepted =
-        at_least_as_told(s.ran + s.raised + s.abandoned + s.dropped + s.pending + s.running);
+    s.accepted = at_least_as_told(s.ran + s.raised + s.abandoned + s.dropped + s.cancelled +
+                                  s.pending + s.running);
     s.graph_ran = count.graph_ran.load();
     s.graph_raised = count.graph_raised.load();
     return s;

@@ -32,6 +32,7 @@ struct counters {
     std::atomic<std::uint64_t> raised{0};
     alignas(64) std::atomic<std::uint64_t> abandoned{0};  // monitor and exit
     std::atomic<std::uint64_t> dropped{0};
+    std::atomic<std::uint64_t> cancelled{0};              // whoever cancels
     alignas(64) std::atomic<std::uint64_t> graph_ran{0};  // the threads that run tasks
     std::atomic<std::uint64_t> graph_raised{0};
 };
@@ -42,12 +43,13 @@ inline constinit counters count;
 inline state state_after(outcome how) noexcept {
     return static_cast<state>(static_cast<int>(state::ran) + static_cast<int>(how));
 }
-static_assert(static_cast<int>(state::dropped) - static_cast<int>(state::ran) ==
-              static_cast<int>(outcome::dropped) - static_cast<int>(outcome::ran));
+static_assert(static_cast<int>(state::cancelled) - static_cast<int>(state::ran) ==
+              static_cast<int>(outcome::cancelled) - static_cast<int>(outcome::ran));
 
 // Ends a running task: tells its completion, pushes it for release and asks for that; the caller
 // must not touch it afterwards. False if exit has given it up meanwhile: then its payload is left
-// alone. `how` is ran or raised. Any thread; noexcept, so call it outside of what may be unwound.
+// alone. `how` is ran or raised; abandoned or cancelled for what a pool has claimed. Any thread;
+// noexcept, so call it outside of what may be unwound.
 bool finish(record& r, outcome how) noexcept;
 
 // As finish for a payload that needs no destruction: gives the record back at once.

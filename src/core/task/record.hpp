@@ -46,10 +46,11 @@ enum class state : std::uint8_t {
     launching,  // being handed to the driver; its call may already come
     pending,    // accepted, not started
     running,
-    ran,  // the last four: ended, payload awaits release
+    ran,  // this and the next four: ended, payload awaits release
     raised,
     abandoned,
     dropped,
+    cancelled,
     leaked,     // ended; its payload stays to process end, since its function could still run
     in_graph,   // held by graphs, which may run it at any time
     spent,      // no graph can run it any more, or left behind by such a run: awaits release

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names, timers, and the mark that tells a pool's threads from others.
+#include "core/process/worker_thread.hpp"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <cstdio>
+
+namespace hostlaunch::core {
+namespace {
+// In the static block of thread-local storage, so that reading it calls nothing.
+constinit __attribute__((tls_model("initial-exec"))) thread_local bool is_worker_thread = false;
+}  // namespace
+
+bool on_worker_thread() noexcept {
+    return is_worker_thread;
+}
+
+void worker_thread::enter(int number) noexcept {
+    is_worker_thread = true;
+    char name[16];
+    std::snprintf(name, sizeof name, "hostlaunch-%d", number % 1000);
+    pthread_setname_np(pthread_self(), name);
+    prctl(PR_SET_TIMERSLACK, 1UL);
+}
+
+void worker_thread::nap(std::chrono::microseconds length) noexcept {
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(length);
+    const timespec time{static_cast<time_t>(whole.count()),
+                        static_cast<long>(std::chrono::nanoseconds(length - whole).count())};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+}
+
+}  // namespace hostlaunch::core
