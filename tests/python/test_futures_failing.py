@@ -267,3 +267,32 @@ def test_cancelling_needs_no_driver(embedded, stream, gate):
     assert {call.name for call in calls} <= {"cuEventQuery", "cuThreadExchangeStreamCaptureMode"}
     gate.open()
     bounded(stream.sync)
+
+
+def test_a_crash_in_a_function_is_reported():
+    """contract: L7."""
+    result = run_python(
+        """
+import ctypes, hostlaunch
+hostlaunch.submit(hostlaunch.Stream(0), ctypes.string_at, 8).result(20)
+""",
+        returncode=-11,
+        stderr=None,
+    )
+    assert "Fatal Python error: Segmentation fault" in result.stderr
+
+
+@pytest.mark.parametrize(("setting", "threads"), [("2", 2), ("0", 4), ("many", 4), (None, 4)])
+def test_the_number_of_threads_is_a_setting(setting, threads):
+    """contract: section 7."""
+    result = run_python(
+        """
+import hostlaunch, os
+assert hostlaunch.submit(hostlaunch.Stream(0), int, 5).result(20) == 5
+for thread in os.listdir("/proc/self/task"):
+    with open(f"/proc/self/task/{thread}/comm") as comm:
+        print(comm.read().strip())
+""",
+        env={"HOSTLAUNCH_WORKERS": setting},
+    )
+    assert len([name for name in result.lines if name.startswith("hostlaunch-")]) == threads
