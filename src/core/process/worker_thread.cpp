@@ -2,7 +2,6 @@
 // Names, timers, and the mark that tells a pool's threads from others.
 #include "core/process/worker_thread.hpp"
 
-#include <pthread.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -18,11 +17,14 @@ bool on_worker_thread() noexcept {
     return is_worker_thread;
 }
 
-void worker_thread::enter(int number) noexcept {
+void worker_thread::name(pthread_t thread, int number) noexcept {
+    char text[16];
+    std::snprintf(text, sizeof text, "hostlaunch-%d", number % 1000);
+    pthread_setname_np(thread, text);
+}
+
+void worker_thread::enter() noexcept {
     is_worker_thread = true;
-    char name[16];
-    std::snprintf(name, sizeof name, "hostlaunch-%d", number % 1000);
-    pthread_setname_np(pthread_self(), name);
     prctl(PR_SET_TIMERSLACK, 1UL);
 }
 

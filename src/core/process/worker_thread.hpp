@@ -2,6 +2,8 @@
 // What a pool's thread is to the system: its name and its naps.
 #pragma once
 
+#include <pthread.h>
+
 #include <chrono>
 
 namespace hostlaunch::core {
@@ -11,8 +13,11 @@ bool on_worker_thread() noexcept;
 
 namespace worker_thread {
 
-// First on the thread: names it for debuggers and lets its naps be short.
-void enter(int number) noexcept;
+// Names a thread for debuggers. By whoever started it.
+void name(pthread_t thread, int number) noexcept;
+
+// First on the thread: lets its naps be short.
+void enter() noexcept;
 
 void nap(std::chrono::microseconds length) noexcept;
 

@@ -55,7 +55,7 @@ void worker_pool::stop_common() noexcept {
 void* worker_pool::thread_main(void* start) {
     const thread_start given = *static_cast<thread_start*>(start);
     delete static_cast<thread_start*>(start);
-    worker_thread::enter(given.number);
+    worker_thread::enter();
     given.pool->work(given.number);
     return nullptr;
 }
@@ -67,6 +67,7 @@ bool worker_pool::start_thread(int number) noexcept {
         delete start;
         return false;
     }
+    worker_thread::name(thread, number);
     threads_.push_back(thread);  // there is room
     return true;
 }
