@@ -43,6 +43,11 @@ step "measuring from Python"
 bounded 'Python benchmarks' 200 "$python" bench/python_launch.py --commit "$commit" \
     --json "$out/python.json" >"$out/python.txt"
 
+step "measuring futures"
+bounded 'futures' 200 "$python" bench/futures.py --commit "$commit" \
+    --json "$out/futures.json" >"$out/futures.txt"
+cat "$out/futures.txt"
+
 step "summary (everything is in $out/cpp.txt and $out/python.txt)"
 "$python" bench/summary.py "$out/cpp.json" "$out/python.json" || failed=1
 printf '%s\n' "${summary[@]}"
