@@ -51,7 +51,7 @@ class Events:
         self.calls = ctypes.CDLL(str(made))
         self.calls.bare_load.argtypes = [ctypes.c_char_p]
         for name in ("events_enqueue", "events_round_trip"):
-            function = self.calls[name]
+            function = getattr(self.calls, name)
             function.restype, function.argtypes = ctypes.c_int64, [ctypes.c_void_p]
         self.calls.events_enqueue.argtypes = [ctypes.c_void_p, ctypes.c_int]
         bare.require(self.calls.bare_load(driver.encode()), "loading the driver")
