@@ -85,9 +85,9 @@ void attached(F f) {
 
 outcome call(future_task& t) {
     start_future(t.future);
-    t.outcome = PyObject_Call(t.fn, t.args, t.kwargs);
+    t.outcome = share_reference(PyObject_Call(t.fn, t.args, t.kwargs));
     if (t.outcome != nullptr) return outcome::ran;
-    t.outcome = take_exception();
+    t.outcome = share_reference(take_exception());
     return outcome::raised;
 }
 
