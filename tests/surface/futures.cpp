@@ -201,6 +201,8 @@ TEST_F(futures, a_coroutine_may_own_the_stream_that_it_awaits) {
     for (int i = 0; i < 200; ++i)
         own_a_stream(done);
     EXPECT_TRUE(eventually([&] { return done == 200; }));
+    // Streams that die on a pool's thread are destroyed elsewhere, soon.
+    EXPECT_TRUE(eventually([] { return hostlaunch_embedded_live("streams") == 1; }));
 }
 
 detached_task throw_out(stream_ref s) {
