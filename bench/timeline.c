@@ -39,7 +39,6 @@ static int load_module(void) {
     *(void**)&get_function = bare_symbol("cuModuleGetFunction");
     if (load == NULL || get_function == NULL) return 0;
     void* module = NULL;
-    const int not_supported = 801;  // the embedded driver runs no kernels
     const int code = load(&module, ptx);
     if (code == not_supported) return 0;
     return code != 0 ? code : get_function(&kernel, module, "nothing");
