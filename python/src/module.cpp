@@ -21,6 +21,7 @@
 #include "tasks/exit.hpp"
 #include "tasks/future.hpp"
 #include "tasks/host_launch.hpp"
+#include "tasks/lost_interrupt.hpp"
 #include "tasks/release.hpp"
 #include "tasks/submit.hpp"
 
@@ -43,7 +44,8 @@ int begin_import(PyObject* module) {
         return -1;
     }
     const bool begun = may_import(module) && init_names() && init_errors() &&
-                       init_function_argument() && init_stream_argument() && init_exit(module);
+                       init_function_argument() && init_stream_argument() &&
+                       init_lost_interrupt() && init_exit(module);
     return begun ? 0 : -1;
 }
 

@@ -31,7 +31,7 @@ void wait_and_release(Wait&& wait) {
         ask_for_release();
         throw;
     }
-    release_ended();
+    release_all_ended();
 }
 
 // What the arguments of a wait say.

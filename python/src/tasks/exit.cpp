@@ -70,13 +70,10 @@ void warn(unsigned long long dropped) {
     if (failed != 0) PyErr_WriteUnraisable(nullptr);
 }
 
-// Returns how many were dropped. Finalizers may push more; nothing new can start, so this ends.
+// Returns how many were dropped.
 unsigned long long drop_and_release() {
     const auto dropped = without_gil([] { return core::lifecycle::drop_rest(); });
-    while (!core::to_release().empty()) {
-        if (core::process_ending() || core::in_host_function() || core::forked()) break;
-        release_here();
-    }
+    release_at_exit();
     return core::forked() ? 0 : dropped;  // what a finalizer forked tells nothing
 }
 

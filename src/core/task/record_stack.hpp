@@ -26,18 +26,27 @@ class record_stack {
     // recycle or keep the record, and may push to this list.
     template <class Use>
     void drain(Use&& use) {
-        std::uint32_t link = reverse(head_.exchange(0));
-        while (link != 0) {
-            record& r = record_pool::instance().at(link - 1);
-            link = static_cast<std::uint32_t>(r.next.load(std::memory_order_relaxed));
-            use(r);
+        for (record* r = take_all(); r != nullptr;) {
+            record* const next = after(*r);
+            use(*r);
+            r = next;
         }
+    }
+
+    // For who does not use them all at once: the oldest, which leads to the others; null if empty.
+    record* take_all() noexcept { return at(reverse(head_.exchange(0))); }
+    static record* after(const record& r) noexcept {
+        return at(static_cast<std::uint32_t>(r.next.load(std::memory_order_relaxed)));
     }
 
     // For the child of a fork: what awaits release there belongs to the parent.
     void forget() noexcept { head_.store(0, std::memory_order_relaxed); }
 
   private:
+    static record* at(std::uint32_t link) noexcept {
+        return link == 0 ? nullptr : &record_pool::instance().at(link - 1);
+    }
+
     static std::uint32_t reverse(std::uint32_t link) noexcept {
         std::uint32_t reversed = 0;
         while (link != 0) {

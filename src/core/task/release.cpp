@@ -11,6 +11,7 @@ constinit record_stack queue;
 // Set once. The acquire in request_release pairs with the store in set_release_hook: the hook finds
 // what its language made ready before.
 constinit std::atomic<bool (*)() noexcept> release_hook{nullptr};
+constinit std::atomic<bool (*)() noexcept> hook_again{nullptr};
 constinit std::atomic<bool> retry{false};
 
 record* acquire(const task_type& type) noexcept {
@@ -35,7 +36,12 @@ void tell_that_it_never_ran(record& r) noexcept {
 
 bool ask_again() noexcept {
     if (!retry.exchange(false)) return false;
-    request_release();
+    auto* again = hook_again.load();
+    if (again == nullptr) {
+        request_release();
+    } else if (!again()) {
+        retry.store(true);
+    }
     return !retry.load();
 }
 
@@ -83,7 +89,8 @@ void discard(record& r) noexcept {
     record_pool::instance().recycle(r);
 }
 
-void set_release_hook(bool (*hook)() noexcept) noexcept {
+void set_release_hook(bool (*hook)() noexcept, bool (*again)() noexcept) noexcept {
+    hook_again.store(again);
     release_hook.store(hook);
 }
 
@@ -95,6 +102,11 @@ void request_release() noexcept {
     auto* hook = release_hook.load(std::memory_order_acquire);
     if (hook != nullptr && hook()) return;
     if (hook != nullptr) retry.store(true);
+    monitor::wake_if_asleep();
+}
+
+void request_release_later() noexcept {
+    retry.store(true);
     monitor::wake_if_asleep();
 }
 

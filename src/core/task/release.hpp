@@ -30,9 +30,11 @@ void dispose(record& r) noexcept;
 void discard(record& r) noexcept;
 
 // Asks the language to drain the queue soon. It sets the hook once; the hook returns false if it
-// cannot be asked now, and the monitor then asks again. Any thread.
-void set_release_hook(bool (*hook)() noexcept) noexcept;
+void set_release_hook(bool (*hook)() noexcept, bool (*again)() noexcept = nullptr) noexcept;
 void request_release() noexcept;
+
+// Has the monitor ask again, by the hook `again` if there is one.
+void request_release_later() noexcept;
 
 // Drains the queue on the calling thread if no language has set a hook (C++ alone). Returns true if
 // there was anything.
