@@ -97,6 +97,17 @@ PyObject* take_dirty_context(attachment& a) {
     return old;
 }
 
+void make_main_look() noexcept {
+#if PY_VERSION_HEX < 0x030D0000
+    if (!gate().enter()) return;
+    in_python([] {
+        detach(attach());
+        return 0;
+    });
+    gate().leave();
+#endif
+}
+
 void init_attach() {
     interpreter = PyInterpreterState_Get();
     pthread_key_create(&exit_key, &end_thread);

@@ -35,6 +35,11 @@ void detach(const attachment& a);
 // old one (a new reference, for release on the main thread), else null. requires: attached.
 PyObject* take_dirty_context(attachment& a);
 
+// Up to 3.12 a main thread that only computes sees a pending call that a thread without the GIL has
+// queued when it next gives up the GIL: it is made to. Waits for the GIL; on later versions it does
+// nothing. Does nothing either once exit has closed the gate.
+void make_main_look() noexcept;
+
 // Prepares the thread-exit handler. Called once at import.
 void init_attach();
 

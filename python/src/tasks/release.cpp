@@ -117,19 +117,6 @@ bool request_drain() noexcept {
     return queue_drain();
 }
 
-// Up to 3.12 a main thread that only computes sees what another thread has queued when it next
-// gives up the GIL: so it is made to. The monitor waits for that, which it does nowhere else.
-void make_main_look() noexcept {
-#if PY_VERSION_HEX < 0x030D0000
-    if (!gate().enter()) return;
-    in_python([] {
-        detach(attach());
-        return 0;
-    });
-    gate().leave();
-#endif
-}
-
 // For the monitor, where asking failed or the main thread rests: whoever asked before is done with.
 bool request_again() noexcept {
     if constexpr (!has_gil) return request_without_gil();
@@ -231,10 +218,11 @@ bool release_once(Stop&& stop) noexcept {
     return undisturbed;
 }
 
-// Raised again where it reaches the program: at the next instruction of the main thread.
+// Raised again where it reaches the program: at the next instruction of the main thread, before any
+// finalizer.
 void pass_on_interrupt() noexcept {
+    begin_rest(longest_stretch);
     PyErr_SetInterrupt();
-    core::request_release_later();
 }
 
 bool may_release() noexcept {
