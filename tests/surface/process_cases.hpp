@@ -12,6 +12,7 @@ struct process_case {
 extern const process_case exit_cases[];
 extern const process_case static_cases[];
 extern const process_case failure_cases[];
+extern const process_case future_cases[];
 extern const process_case graph_cases[];
 extern const process_case plugin_cases[];
 

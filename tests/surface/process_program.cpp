@@ -307,7 +307,7 @@ int main(int argc, char** argv) {
     setenv("HOSTLAUNCH_DRIVER", "embedded", 1);
     if (argc != 2) return 2;
     for (const process_case* table :
-         {exit_cases, static_cases, failure_cases, graph_cases, plugin_cases}) {
+         {exit_cases, static_cases, failure_cases, future_cases, graph_cases, plugin_cases}) {
         for (const process_case* c = table; c->name != nullptr; ++c) {
             if (std::strcmp(c->name, argv[1]) == 0) return c->run();
         }

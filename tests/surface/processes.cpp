@@ -110,6 +110,17 @@ TEST(process_exit, runs_launches_of_static_destructors_that_run_before_it) {
     EXPECT_EQ(p.out, "ran launched ");
 }
 
+// contract: X1, P9
+TEST(process_exit, waits_for_a_submitted_function_that_runs_and_leaves_the_others) {
+    const ended_program running = run_case("return_with_a_submitted_function_running");
+    expect_code(running, 3);
+    EXPECT_EQ(running.out, "ran ");
+    const ended_program pending = run_case("return_with_submitted_functions_pending");
+    expect_code(pending, 3);
+    EXPECT_EQ(pending.out, "");
+    expect_code(run_case("exit_inside_a_submitted_function"), 5);
+}
+
 // contract: X1
 TEST(process_exit, counts_what_never_ran_as_dropped) {
     const ended_program p = run_case("counts_after_exit_began");
