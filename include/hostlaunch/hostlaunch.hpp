@@ -9,6 +9,7 @@
 #include "hostlaunch/event.hpp"
 #include "hostlaunch/graph.hpp"
 #include "hostlaunch/launch.hpp"
+#include "hostlaunch/named.hpp"
 #include "hostlaunch/stats.hpp"
 #include "hostlaunch/stream.hpp"
 #include "hostlaunch/version.hpp"

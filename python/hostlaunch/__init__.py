@@ -14,6 +14,7 @@ in stream order
 """
 
 from hostlaunch import _native, _signatures
+from hostlaunch._diagnosis import PendingTask, named, pending, trace, watchdog
 from hostlaunch._errors import CUDAError, EmbeddedDriverWarning
 from hostlaunch._info import DriverInfo, Stats, driver, stats
 from hostlaunch._native import (
@@ -42,14 +43,19 @@ __all__ = [
     "GraphBuilder",
     "GraphNode",
     "HostFunction",
+    "PendingTask",
     "Stats",
     "Stream",
     "StreamLike",
     "__version__",
     "driver",
     "host_launch",
+    "named",
+    "pending",
     "stats",
     "submit",
+    "trace",
+    "watchdog",
     "work_done",
 ]
 

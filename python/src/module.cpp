@@ -18,6 +18,7 @@
 #include "cpython/python.hpp"
 #include "cpython/signatures.hpp"
 #include "import_once.hpp"
+#include "tasks/diagnosis.hpp"
 #include "tasks/exit.hpp"
 #include "tasks/future.hpp"
 #include "tasks/host_launch.hpp"
@@ -111,6 +112,7 @@ NB_MODULE(_classes, m) {
     require(add_host_launch(m.ptr()));
     require(add_future(m.ptr()));
     require(add_submit(m.ptr()));
+    bind_diagnosis(m);
     m.attr("__version__") = HOSTLAUNCH_VERSION;
     m.def("_stats", &read_stats);
     m.def("_driver", &read_driver);

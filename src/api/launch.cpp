@@ -9,9 +9,12 @@
 #include "api/convert.hpp"
 #include "core/routes/driver_thread.hpp"
 #include "core/routes/native.hpp"
+#include "core/task/names.hpp"
 #include "core/task/pool_of_records.hpp"
 #include "core/task/release.hpp"
+#include "core/task/trace.hpp"
 #include "core/task/user_data.hpp"
+#include "diagnosis/start.hpp"
 
 namespace hostlaunch {
 namespace {
@@ -19,6 +22,9 @@ namespace {
 using core::record;
 
 constexpr const char* attempted = "host_launch";
+
+// Here, since every program that launches anything is linked with this file.
+[[maybe_unused]] const bool watches = (diagnosis::start_when_loaded(), true);
 
 void destroy_copy(void* payload) noexcept {
     std::free(*static_cast<void**>(payload));
@@ -89,12 +95,34 @@ void give_back(core::record* r) noexcept {
     core::record_pool::instance().recycle(*r);
 }
 
+static core::status launch_on_use(core::record& r, const use_of& on) {
+    return on.own() != nullptr ? core::launch_on(*on.own(), r)
+                               : core::launch_on(on.target().handle, nullptr, r);
+}
+
+static core::status launch_marked(core::record& r, const use_of& on) {
+    core::trace::launch mark(r, reinterpret_cast<std::uint64_t>(on.target().handle),
+                             core::name_of_type(*r.type, r.payload));
+    const core::status s = launch_on_use(r, on);
+    if (s.ok()) mark.accept();
+    return s;
+}
+
+// The driver is to be loaded, or somebody watches, or the launch is to be refused.
+[[gnu::noinline, gnu::cold]] static void launch_slow(core::record& r, stream_ref stream) {
+    enter_slow(r);
+    const use_of on(stream);
+    core::status s = on.status();
+    if (s.ok()) s = core::trace::is_on() ? launch_marked(r, on) : launch_on_use(r, on);
+    if (!s.ok()) give_up(r, s);
+}
+
 // Apart, so that neither way saves registers for the other.
 [[gnu::noinline]] static void launch_foreign(core::record& r, stream_ref stream) {
     if (stream.is_empty()) [[unlikely]]
         give_up(r, core::refuse_closed("stream"));
     if (!core::on_fast_path()) [[unlikely]]
-        enter_slow(r);
+        return launch_slow(r, stream);
     const core::status s = core::launch_on(raw(stream), nullptr, r);
     if (!s.ok()) [[unlikely]]
         give_up(r, s);
@@ -105,7 +133,7 @@ void launch(core::record* r, stream_ref stream, const task_type& type) {
     core::stream* owner = stream.owner();
     if (owner == nullptr) return launch_foreign(*r, stream);
     if (!core::on_fast_path()) [[unlikely]]
-        enter_slow(*r);
+        return launch_slow(*r, stream);
     if (!owner->guard().enter()) [[unlikely]]
         give_up(*r, core::refuse_closed("stream"));
     const core::status s = core::launch_on(*owner, *r);

@@ -15,6 +15,7 @@
 #include "core/routes/routes.hpp"
 #include "core/task/outcomes.hpp"
 #include "core/task/release.hpp"
+#include "core/task/trace.hpp"
 #include "driver/driver.hpp"
 #include "driver/settings.hpp"
 
@@ -28,6 +29,9 @@ using std::chrono::milliseconds;
 std::array<std::atomic<void (*)()>, 8> handlers{};
 std::atomic<unsigned> handler_count{0};
 
+// Set before main or by a program's first thread; called by each thread that loads the driver.
+constinit std::atomic<void (*)() noexcept> when_loaded{nullptr};
+
 void mark_child() noexcept {
     // A driver that nobody had begun to initialise before the fork can be in the child.
     if (driver_library::is_loaded() || driver_library::is_loading()) {
@@ -37,6 +41,7 @@ void mark_child() noexcept {
         forget_releases();
         monitor::forget();
     }
+    trace::forget();
     // A fork made inside a host function leaves the child on a thread that is none any more.
     leave_host_functions();
     for (auto& handler : handlers) {
@@ -86,6 +91,7 @@ status enter_driver() {
         driver_library::load();
         prepare();
         set_loaded();
+        if (auto* begin = when_loaded.load()) begin();
     }
     return may_enter();
 }
@@ -108,6 +114,10 @@ const char* setting(const char* name) noexcept {
 status enter_for_launch_slow() {
     const status s = enter_driver();
     return s.ok() && exiting() ? refuse(misuse::exiting) : s;
+}
+
+void on_loaded(void (*begin)() noexcept) noexcept {
+    when_loaded.store(begin);
 }
 
 void on_fork_child(void (*handler)()) noexcept {

@@ -38,6 +38,9 @@ inline status enter_for_launch() {
     return on_fast_path() ? status{} : enter_for_launch_slow();
 }
 
+// Calls `begin` once the driver is loaded, perhaps more than once: without the GIL or any lock.
+void on_loaded(void (*begin)() noexcept) noexcept;
+
 // Runs `handler` in every forked child, after forked() tells what it is (async-signal context: only
 // plain stores to atomics). At most 8.
 void on_fork_child(void (*handler)()) noexcept;

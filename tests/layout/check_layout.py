@@ -34,7 +34,7 @@ EXCEPTIONS = {
 }
 
 EXTENSION = "python/src"
-LIBRARY = ("core/", "hostlaunch/")  # never driver/: the core is what speaks to it
+LIBRARY = ("core/", "diagnosis/", "hostlaunch/")  # never driver/: the core is what speaks to it
 
 # The floors of the core, the lowest first: each may include what lies below it, never above.
 FLOORS = ("process", "task", "objects", "routes", "graphs")
@@ -65,7 +65,14 @@ LAYERS = {
     "src/core/routes": (*floors("routes"), "driver/"),
     "src/core/graphs": (*floors("graphs"), "driver/"),
     "src/core": ("core/", "driver/", "hostlaunch/"),
-    "src/api": ("api/", "core/", "hostlaunch/"),
+    "src/diagnosis": (
+        "diagnosis/",
+        *floors("task"),
+        "core/lifecycle.hpp",
+        "core/routes/route.hpp",
+        "driver/settings.hpp",
+    ),
+    "src/api": ("api/", "core/", "diagnosis/", "hostlaunch/"),
     "python/src/cpython": ("cpython/", "core/process/gate.hpp"),
     "python/src/arguments": ("arguments/", "cpython/", *LIBRARY),
     "python/src/tasks": ("tasks/", "arguments/", "cpython/", *LIBRARY),

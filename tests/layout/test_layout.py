@@ -72,6 +72,8 @@ def function_of(lines):
         ),
         ("src/driver/a.cpp", HEAD + '#include "hostlaunch/stream.hpp"\n', "layer"),
         ("src/core/a.cpp", HEAD + '#include "api/convert.hpp"\n', "layer"),
+        ("src/core/a.cpp", HEAD + '#include "diagnosis/watchdog.hpp"\n', "layer"),
+        ("src/diagnosis/a.cpp", HEAD + '#include "core/graphs/graph.hpp"\n', "layer"),
         ("src/core/a.h", HEAD + '#include "api/convert.hpp"\n', "layer"),
         ("src/core/a.cpp", HEAD + '#include "embedded/control.hpp"\n', "layer"),
         ("src/core/process/a.cpp", HEAD + '#include "core/task/record.hpp"\n', "layer"),

@@ -56,6 +56,12 @@ struct closure_use {
 #endif
 };
 
+// How the compiler spells a type, within "[with F = …]".
+template <class F>
+constexpr const char* spelled() noexcept {
+    return static_cast<const char*>(__PRETTY_FUNCTION__);
+}
+
 // A callable with its arguments, in place if it fits, else on the heap behind a pointer in place.
 template <class F, class... Args>
 struct closure {
@@ -105,7 +111,24 @@ struct closure {
         }
     }
 
-    static constexpr task_type type{&run, trivial ? nullptr : &destroy};
+    // Of a callable that carries its name: hostlaunch::named.
+    static const char* own_name(void* storage) noexcept
+        requires requires(const F& fn) { fn.name_for_reports(); }
+    {
+        return get(storage).fn.name_for_reports();
+    }
+    static constexpr auto name_of() noexcept -> const char* (*)(void*) noexcept {
+        if constexpr (requires(const F& fn) { fn.name_for_reports(); }) {
+            return &own_name;
+        } else {
+            return nullptr;
+        }
+    }
+
+    static constexpr task_type type{.run = &run,
+                                    .destroy = trivial ? nullptr : &destroy,
+                                    .name = spelled<F>(),
+                                    .name_of = name_of()};
 };
 
 // A record that the caller owns; std::bad_alloc if there is no memory.

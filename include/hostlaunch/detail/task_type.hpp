@@ -27,6 +27,11 @@ struct task_type {
     // Tells whoever waits for the task how it ended: once, before `destroy`; by the thread that ran
     // it or, for what never ran, by the one that releases it. requires: `destroy` and `run`.
     void (*completed)(void* payload, outcome how) noexcept = nullptr;
+    // As `run`, while somebody watches: marks by itself when it has what it needs (for Python, the
+    // GIL) and calls the function, and when that has returned. Null: marked around `run`.
+    outcome (*run_watched)(void* payload) = nullptr;
+    // The name of one task where its type does not tell, or null.
+    const char* (*name_of)(void* payload) noexcept = nullptr;
     bool enters_driver = false;  // `destroy` does: so it is called without the GIL
 };
 

@@ -6,6 +6,7 @@
 
 #include "arguments/ctypes_function.hpp"
 #include "arguments/foreign_function.hpp"
+#include "arguments/named_function.hpp"
 #include "arguments/numbers.hpp"
 #include "core/task/user_data.hpp"
 #include "cpython/attributes.hpp"
@@ -222,11 +223,22 @@ function_argument::~function_argument() {
     std::free(copy);
 }
 
+// As what it names; where that is code, both are kept.
+static bool check_named(PyObject* fn, PyObject* user_data, function_argument& out) {
+    const owned inner = function_of_named(fn);
+    if (!inner || !check_function(inner.get(), user_data, out)) return false;
+    if (out.kind == function_kind::callable) return true;
+    PyObject* also = out.kept ? out.kept.get() : Py_None;
+    out.kept = owned(PyTuple_Pack(3, fn, inner.get(), also));
+    return static_cast<bool>(out.kept);
+}
+
 bool check_function(PyObject* fn, PyObject* user_data, function_argument& out) {
     // The common kinds first: none of them is a ctypes object.
     if (PyFunction_Check(fn) || PyMethod_Check(fn) || PyCFunction_Check(fn)) {
         return check_callable(fn, user_data);
     }
+    if (is_named(fn)) return check_named(fn, user_data, out);
     native_function function;
     const int is_native = check_native(fn, function);
     if (is_native < 0) return false;

@@ -10,6 +10,7 @@
 #include "core/routes/driver_thread.hpp"
 #include "core/routes/native.hpp"
 #include "core/task/release.hpp"
+#include "core/task/trace.hpp"
 #include "cpython/attributes.hpp"
 #include "cpython/exceptions.hpp"
 #include "tasks/payload.hpp"
@@ -125,25 +126,43 @@ core::status enqueue(const stream_argument& stream, core::record& r,
     return route_of(function.kind).launch(on.target(), r, {function.code, function.user_data});
 }
 
+core::status enqueue_marked(const stream_argument& stream, core::record& r,
+                            const function_argument& function, core::name_id name) {
+    const core::stream_use on = stream.use();
+    core::trace::launch mark(r, reinterpret_cast<std::uint64_t>(on.target().handle), name);
+    const core::status s = enqueue(stream, r, function);
+    if (s.ok()) mark.accept();
+    return s;
+}
+
+template <bool watched>
 bool launch(const arguments& given, const stream_argument& stream, function_argument& function) {
     core::record* r = core::record_pool::instance().acquire();
     if (r == nullptr) {
         PyErr_NoMemory();
         return false;
     }
-    fill_payload(*r, type_of(function.kind), given.fn, function);
-    const core::status s = without_gil([&] { return enqueue(stream, *r, function); });
+    const payload& p = fill_payload(*r, type_of(function.kind), given.fn, function);
+    const core::name_id name = watched ? name_of_payload(p) : core::no_name;
+    const core::status s = without_gil([&] {
+        return watched ? enqueue_marked(stream, *r, function, name) : enqueue(stream, *r, function);
+    });
     if (s.ok()) return true;
     core::discard(*r);
     set_error(s, attempted);
     return false;
 }
 
-// Loads the driver if need be, or says why no launch may enter it.
-[[gnu::noinline, gnu::cold]] bool enter_slow() {
+// Loads the driver if need be, or says why no launch may enter it; marks what somebody watches.
+[[gnu::noinline, gnu::cold]] bool launch_slow(const arguments& given, const stream_argument& stream,
+                                              function_argument& function) {
     if (!enter_driver(attempted)) return false;
-    if (core::exiting()) set_error(core::refuse(misuse::exiting), attempted);
-    return !core::exiting();
+    if (core::exiting()) {
+        set_error(core::refuse(misuse::exiting), attempted);
+        return false;
+    }
+    return core::trace::is_on() ? launch<true>(given, stream, function)
+                                : launch<false>(given, stream, function);
 }
 
 PyObject* host_launch(PyObject*, PyObject* const* args, Py_ssize_t positional, PyObject* keywords) {
@@ -158,8 +177,9 @@ PyObject* host_launch(PyObject*, PyObject* const* args, Py_ssize_t positional, P
         Py_RETURN_NONE;
     }
     if (!require_open(given.stream, stream, attempted)) return nullptr;
-    if (!core::on_fast_path() && !enter_slow()) return nullptr;
-    if (!launch(given, stream, function)) return nullptr;
+    const bool launched = core::on_fast_path() ? launch<false>(given, stream, function)
+                                               : launch_slow(given, stream, function);
+    if (!launched) return nullptr;
     release_ended();
     Py_RETURN_NONE;
 }

@@ -8,9 +8,11 @@
 
 #include "core/task/outcomes.hpp"
 #include "core/task/release.hpp"
+#include "core/task/trace.hpp"
 #include "cpython/attach.hpp"
 #include "cpython/exceptions.hpp"
 #include "cpython/references.hpp"
+#include "tasks/names.hpp"
 
 namespace hostlaunch::python {
 namespace {
@@ -69,6 +71,16 @@ outcome call_thunk(const payload& p, payload&) {
     return outcome::ran;
 }
 
+// A call that is marked around: attached, so that what is seen before it is the wait for the GIL.
+template <auto Call>
+outcome marked(const payload& p, payload& left) {
+    const bool known = core::trace::is_task_named();
+    core::trace::begin_run(known ? core::no_name : name_of_payload(p));
+    const outcome how = Call(p, left);
+    core::trace::end_run(how == outcome::raised);
+    return how;
+}
+
 // Straight-line on purpose: no destructor here may detach, since CPython can end the thread by
 // unwinding through this frame while it is not attached. The trampoline parks a thread that is.
 template <auto Call>
@@ -112,13 +124,23 @@ outcome run_code_in_graph(void* storage) {
     return outcome::ran;
 }
 
-constexpr task_type callable_type{&run<call_callable>, &destroy, "Python callable"};
-constexpr task_type thunk_type{&run<call_thunk>, &destroy, "ctypes thunk"};
+constexpr task_type callable_type{.run = &run<call_callable>,
+                                  .destroy = &destroy,
+                                  .name = "Python callable",
+                                  .run_watched = &run<marked<call_callable>>};
+constexpr task_type thunk_type{.run = &run<call_thunk>,
+                               .destroy = &destroy,
+                               .name = "ctypes thunk",
+                               .run_watched = &run<marked<call_thunk>>};
 constexpr task_type native_type{nullptr, &destroy, "native code"};
-constexpr task_type callable_in_graph_type{&run_in_graph<call_callable>, &destroy,
-                                           "Python callable in a graph"};
-constexpr task_type thunk_in_graph_type{&run_in_graph<call_thunk>, &destroy,
-                                        "ctypes thunk in a graph"};
+constexpr task_type callable_in_graph_type{.run = &run_in_graph<call_callable>,
+                                           .destroy = &destroy,
+                                           .name = "Python callable in a graph",
+                                           .run_watched = &run_in_graph<marked<call_callable>>};
+constexpr task_type thunk_in_graph_type{.run = &run_in_graph<call_thunk>,
+                                        .destroy = &destroy,
+                                        .name = "ctypes thunk in a graph",
+                                        .run_watched = &run_in_graph<marked<call_thunk>>};
 constexpr task_type code_in_graph_type{&run_code_in_graph, &destroy, "native code in a graph"};
 
 }  // namespace
@@ -153,6 +175,14 @@ payload& fill_payload(record& r, const task_type& type, PyObject* fn, function_a
     p->user_data = function.user_data;
     p->copy = std::exchange(function.copy, nullptr);
     return *p;
+}
+
+core::name_id name_of_payload(const payload& p) noexcept {
+    return name_of(p.fn, reinterpret_cast<const void*>(p.code));
+}
+
+bool has_payload(const record& r) noexcept {
+    return r.type == &callable_type || r.type == &thunk_type || r.type == &native_type;
 }
 
 bool drops_counts_only(const record& r) noexcept {

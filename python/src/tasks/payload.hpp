@@ -8,6 +8,7 @@
 #include <new>
 
 #include "arguments/function_argument.hpp"
+#include "core/task/names.hpp"
 #include "core/task/record.hpp"
 #include "cpython/python.hpp"
 
@@ -37,6 +38,12 @@ const core::task_type& type_in_graph(function_kind kind) noexcept;
 // Fills a record with a new reference to fn and what was checked; takes the copy over.
 payload& fill_payload(core::record& r, const core::task_type& type, PyObject* fn,
                       function_argument& function);
+
+// What reports call it. requires: attached.
+core::name_id name_of_payload(const payload& p) noexcept;
+
+// True for a task of host_launch, whose record carries such a payload.
+bool has_payload(const core::record& r) noexcept;
 
 // True if nothing dies by dropping what the task holds: then no finalizer runs.
 bool drops_counts_only(const core::record& r) noexcept;

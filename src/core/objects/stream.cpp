@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/process/process.hpp"
+#include "core/task/trace.hpp"
 #include "driver/driver.hpp"
 
 namespace hostlaunch::core {
@@ -90,6 +91,7 @@ status sync_stream(stream_target target) noexcept {
     const relaxed_capture mode;
     const target_scope scope(target);
     if (!scope.status().ok()) return scope.status();
+    const trace::waiting mark(reinterpret_cast<std::uint64_t>(target.handle));
     const int code = api().stream_synchronize(target.handle);
     if (code == abi::error_invalid_context && is_default_stream(target.handle)) {
         return refuse(misuse::no_context);

@@ -20,7 +20,8 @@ enum : unsigned {
     forked_bit = 2,
     exiting_bit = 4,
     ending_bit = 8,
-    monitor_sleeps = 16,  // see monitor.hpp; the only bit that comes and goes
+    monitor_sleeps = 16,  // see monitor.hpp; this bit and the next come and go
+    watched_bit = 32,     // somebody reads what is marked, see task/trace.hpp
     refusing = not_loaded | forked_bit | exiting_bit | ending_bit,
 };
 
@@ -77,9 +78,9 @@ inline bool process_ending() noexcept {
 // child or once the process ends. lifecycle.hpp loads the driver too.
 status may_enter() noexcept;
 
-// True if nothing stands in the way of a launch: two loads.
+// True if nothing stands in the way of a launch, and nobody watches it: two loads.
 inline bool on_fast_path() noexcept {
-    return !detail::has(detail::refusing) && detail::host_function_depth == 0;
+    return !detail::has(detail::refusing | detail::watched_bit) && detail::host_function_depth == 0;
 }
 
 // Ends the calling thread if it runs a host function in a forked child: called where it would

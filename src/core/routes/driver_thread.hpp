@@ -51,6 +51,7 @@ status fill_context(abi::stream stream, record& r) noexcept;
 // is filled.
 [[gnu::always_inline]] inline status submit(abi::stream stream, record& r) noexcept {
     const std::uint64_t free_word = r.word.load(std::memory_order_relaxed);
+    r.set_stream(stream);
     const std::uint64_t launching = detail::fill(r, free_word);
     const int code = driver_library::api().launch_host_func(
         stream, &hostlaunch_call, reinterpret_cast<void*>(r.token_from(free_word)));

@@ -17,6 +17,7 @@
 #include "core/routes/driver_thread.hpp"
 #include "core/task/outcomes.hpp"
 #include "core/task/release.hpp"
+#include "core/task/task_notes.hpp"
 #include "driver/driver.hpp"
 
 namespace hostlaunch::core {
@@ -165,6 +166,8 @@ status prepare(stream_target& target, record& r, const route& taken) noexcept {
         keep_context(target.context);
         if (const status s = make_event(target.context, &event); !s.ok()) return s;
     }
+    note_stream(r.token_from(r.word.load(std::memory_order_relaxed)),
+                reinterpret_cast<std::uint64_t>(target.handle));
     r.stream_id.store(id_of(target.handle), std::memory_order_relaxed);
     r.event.store(event, std::memory_order_relaxed);
     r.context.store(target.context, std::memory_order_relaxed);

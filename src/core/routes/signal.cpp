@@ -7,6 +7,7 @@
 #include "core/routes/driver_thread.hpp"
 #include "core/routes/worker_pool.hpp"
 #include "core/task/outcomes.hpp"
+#include "core/task/task_notes.hpp"
 #include "driver/driver.hpp"
 
 namespace hostlaunch::core {
@@ -37,6 +38,7 @@ status record_signal(const stream_target& target, record& r, worker_pool& pool) 
     const std::uint64_t free_word = r.word.load(std::memory_order_relaxed);
     r.context.store(target.context, std::memory_order_relaxed);
     r.route.store(&signal, std::memory_order_relaxed);
+    note_stream(r.token_from(free_word), reinterpret_cast<std::uint64_t>(target.handle));
     const signal_entry listed{r.token_from(free_word), event, &signal_type_of(r)};
     const std::uint64_t launching = detail::fill(r, free_word);
     if (const int code = api().event_record(event, target.handle); code != abi::success) {

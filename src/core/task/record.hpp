@@ -82,7 +82,7 @@ struct alignas(128) record {
     // Written before `word` becomes launching, read by the monitor, which checks `word` after.
     std::atomic<abi::context> context{nullptr};
     std::atomic<std::uint64_t> stream_id{0};  // 0: not known
-    std::atomic<abi::event> event{nullptr};   // behind native code
+    std::atomic<abi::event> event{nullptr};   // behind native code; else see stream()
     std::uint32_t place = 0;  // of the pool's: the low half of a link to this record
     std::atomic<std::uint32_t> launched_at{0};  // coarse milliseconds, see process/monitor.hpp
     // The way that the task takes; null: the driver's thread calls our trampoline.
@@ -100,6 +100,16 @@ struct alignas(128) record {
 
     // Its number in the pool.
     std::uint32_t index() const noexcept { return place / record_bytes; }
+
+    // The stream's handle, for reports, in the place of the event that such a task has not. Null
+    // for native code.
+    void set_stream(abi::stream handle) noexcept {
+        event.store(reinterpret_cast<abi::event>(handle), std::memory_order_relaxed);
+    }
+    abi::stream stream() const noexcept {
+        if (route.load(std::memory_order_relaxed) != nullptr) return nullptr;
+        return reinterpret_cast<abi::stream>(event.load(std::memory_order_relaxed));
+    }
 
     // The record around a payload.
     static record& of(void* payload) noexcept {

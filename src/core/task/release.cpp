@@ -3,6 +3,7 @@
 #include "core/task/release.hpp"
 
 #include "core/process/monitor.hpp"
+#include "core/task/trace.hpp"
 
 namespace hostlaunch::core {
 namespace {
@@ -32,6 +33,12 @@ void tell_that_it_never_ran(record& r) noexcept {
     const state now = record::state_of(r.word.load(std::memory_order_relaxed));
     if (now == state::abandoned) r.type->completed(r.payload, outcome::abandoned);
     if (now == state::dropped) r.type->completed(r.payload, outcome::dropped);
+}
+
+// What is left of runs in graphs, and driver objects, are no launches.
+void mark_release(const record& r) noexcept {
+    const state now = record::state_of(r.word.load(std::memory_order_relaxed));
+    if (now != state::spent && now != state::remains) trace::mark_release(r);
 }
 
 bool ask_again() noexcept {
@@ -81,6 +88,7 @@ void push_remains(record& r) noexcept {
 
 void dispose(record& r) noexcept {
     if (r.type->completed != nullptr) tell_that_it_never_ran(r);
+    if (trace::is_on()) mark_release(r);
     discard(r);
 }
 
