@@ -9,6 +9,7 @@ import pytest
 
 os.environ.setdefault("HOSTLAUNCH_EMBEDDED_DEVICES", "2")  # read when the driver is loaded
 
+import contract
 import cudriver
 import devices
 import embedded as embedded_driver
@@ -16,6 +17,27 @@ import hostfns as compiled
 import hostlaunch
 import probes
 import waiting
+
+
+def pytest_addoption(parser):
+    """`--contract L4` runs the tests of that item, as `ctest -L L4` does."""
+    parser.addoption(
+        "--contract",
+        action="append",
+        default=[],
+        metavar="ITEM",
+        help="run only tests that name this item of the contract: L4, 'section 2'",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Deselect the tests of other items."""
+    wanted = set(config.getoption("contract"))
+    if not wanted:
+        return
+    named = [wanted & contract.python_cases(test.path)[test.originalname] for test in items]
+    config.hook.pytest_deselected(items=[t for t, n in zip(items, named, strict=True) if not n])
+    items[:] = [test for test, names in zip(items, named, strict=True) if names]
 
 
 @pytest.fixture(scope="session", autouse=True)
