@@ -32,9 +32,11 @@ concept storable = std::constructible_from<std::decay_t<F>, F> &&
 template <class F, class... Args>
 concept as_is_function = std::convertible_to<std::decay_t<F>, void (*)(void*)> &&
                          std::is_pointer_v<std::decay_t<F>> && sizeof...(Args) == 1;
+// A lambda that becomes such a function counts, with what it could not be called with as it is.
 template <class F, class... Args>
 concept as_is =
-    as_is_function<F, Args...> &&
+    std::convertible_to<std::decay_t<F>, void (*)(void*)> &&
+    std::invocable<std::decay_t<F>&, void*> && sizeof...(Args) == 1 &&
     ((std::convertible_to<Args, void*> || std::convertible_to<Args, std::span<const std::byte>>) &&
      ...);
 
