@@ -33,7 +33,7 @@ help:
 	@echo 'make instructions  count our instructions per launch and per callback'
 	@echo 'make bench      all benchmarks, in short, on the embedded driver'
 	@echo 'make gpu-check  the checks that need an NVIDIA GPU (BUILD=FOLDER: a build tree with the'
-	@echo '                conformance suite, to run that as well)'
+	@echo '                contract suite, to run that as well)'
 	@echo 'make gpu-bench  the benchmarks on an NVIDIA GPU (CCCL=FOLDER: headers of CCCL, to measure'
 	@echo '                that as well)'
 	@echo 'make gpu-compare  two commits side by side on an NVIDIA GPU (BASE=FOLDER: a checkout of the'

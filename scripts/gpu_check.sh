@@ -4,7 +4,7 @@
 # that Python has installed (nanobind, pytest, hypothesis; no downloads), then runs the Python tests
 # and the demo on the real driver and prints a summary. Streams of cuda.core, torch, CuPy and
 # numba-cuda are tried where they are installed; the tests of two devices where there are two GPUs.
-# With a build folder as argument (one made with HOSTLAUNCH_BUILD_TESTS=ON) it runs the conformance
+# With a build folder as argument (one made with HOSTLAUNCH_BUILD_TESTS=ON) it runs the contract
 # suite from there too.
 set -uo pipefail
 outer_path=$PATH
@@ -38,7 +38,7 @@ bounded 'pipeline example' 120 "$python" -m pytest -q -p no:cacheprovider --time
 bounded 'pipeline demo' 60 "$python" examples/pipeline.py
 
 if [ -n "${1:-}" ]; then
-    bounded 'conformance' 240 scripts/gpu_conformance.sh "$1"
+    bounded 'contract' 240 scripts/gpu_contract.sh "$1"
 fi
 
 step 'summary'

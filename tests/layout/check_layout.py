@@ -29,8 +29,8 @@ EXCEPTIONS = {
     ("src/driver/entries.def", "width"): "one entry of the table on each line",
     ("src/embedded/entry_list.def", "width"): "one entry point on each line",
     ("src/embedded/entries/error_names.def", "width"): "one error on each line",
-    ("tests/conformance/extra_entries.def", "width"): "one entry point on each line",
-    ("tests/conformance/memory_entries.def", "width"): "one entry point on each line",
+    ("tests/contract/extra_entries.def", "width"): "one entry point on each line",
+    ("tests/contract/memory_entries.def", "width"): "one entry point on each line",
 }
 
 EXTENSION = "python/src"
@@ -242,6 +242,14 @@ def check_source(root: Path, path: PurePosixPath, text: str) -> Iterator[tuple[i
         yield 1, "source", "no source of the same name, and no word why"
 
 
+def check_names(path: PurePosixPath, text: str) -> Iterator[tuple[int, str, str]]:
+    """A file of C++ tests carries its folder, so that its bare name tells it from all others."""
+    if path.suffix == ".cpp" and path.is_relative_to("tests"):
+        tests = re.search(r"^TEST(_F|_P)?\(", text, re.MULTILINE)
+        if tests and not path.name.startswith(f"{path.parent.name}_"):
+            yield 1, "name", f"the name does not begin with {path.parent.name}_"
+
+
 def check(root: Path) -> list[Violation]:
     """Return all violations below a folder, but for the named exceptions."""
     found = []
@@ -260,6 +268,7 @@ def check(root: Path) -> list[Violation]:
             *check_private(path, lines),
             *check_source(root, path, text),
             *check_settings(path, lines),
+            *check_names(path, text),
         ):
             if (path.as_posix(), rule) not in EXCEPTIONS:
                 found.append(Violation(path.as_posix(), line, rule, what))

@@ -47,7 +47,12 @@ def function_of(lines):
         ("bench/a.h", HEAD + "/" * 101 + "\n", "width"),
         ("bench/a.c", function_of(61), "function"),
         ("src/core/a.cpp", function_of(61), "function"),
-        ("tests/core/a.cpp", function_of(61).replace("void f(int n)", "TEST_F(a, b)"), "function"),
+        ("tests/core/a.cpp", HEAD + "TEST(a, b) {}\n", "name"),
+        (
+            "tests/core/core_a.cpp",
+            function_of(61).replace("void f(int n)", "TEST_F(a, b)"),
+            "function",
+        ),
         (
             "python/a.py",
             '# SPDX-License-Identifier: Apache-2.0\n"""A."""\ndef f():\n' + "    g()\n" * 60,
