@@ -121,12 +121,12 @@ using while_a_function_runs = held_calls;
 TEST_P(while_a_function_runs, a_call) {
     if (!GetParam().is_there()) GTEST_SKIP() << "this driver has no such call";
     make_props();
-    gate& g = hold(props_.held);
+    blocker& g = hold(props_.held);
     ASSERT_EQ(api().event_record(props_.behind, props_.held), success);
     ASSERT_EQ(launch_on(props_.doomed, props_), success);
     expect_as_told([&g] {
         EXPECT_TRUE(g.is_held());
-        g.open();
+        g.let_go();
     });
 }
 

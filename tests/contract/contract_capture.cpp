@@ -270,12 +270,12 @@ TEST_F(captures, work_before_a_capture_is_not_part_of_it_and_still_runs) {
     const stream s = make_stream();
     std::atomic<int>& before = make_counter();
     std::atomic<int>& during = make_counter();
-    gate& g = hold(s);
+    blocker& g = hold(s);
     ASSERT_EQ(launch(s, before), success);
     begin(s);
     EXPECT_EQ(launch(s, during), success);
     EXPECT_EQ(end(s), 1u);
-    g.open();
+    g.let_go();
     expect_works(s);
     EXPECT_EQ(before, 1);
     EXPECT_EQ(during, 0);

@@ -100,9 +100,9 @@ TEST_F(destructors, an_executable_that_was_launched_leaves_it_to_another_thread)
 TEST_F(destructors, the_end_of_an_executable_that_was_launched_does_not_wait_for_it) {
     const stream s = make_stream();
     const graph g = capture_counts(s, make_counter());
-    gate& held = make_gate();
+    blocker& held = make_blocker();
     user_object object = nullptr;
-    ASSERT_EQ(api().user_object_create(&object, &held, gate::run, 1, 1), success);
+    ASSERT_EQ(api().user_object_create(&object, &held, blocker::run, 1, 1), success);
     ASSERT_EQ(api().graph_retain_user_object(g, object, 1, graph_user_object_move), success);
     const graph_exec exec = instantiate(g);
     run(exec, s);
@@ -112,14 +112,14 @@ TEST_F(destructors, the_end_of_an_executable_that_was_launched_does_not_wait_for
     disown(exec);
     EXPECT_TRUE(held.wait_until_running());
     EXPECT_TRUE(held.is_held());
-    held.open();
+    held.let_go();
     EXPECT_TRUE(eventually([&] { return held.has_ended(); }));
 }
 
 TEST_F(destructors, a_launch_in_flight_leaves_it_to_another_thread) {
     const stream s = make_stream();
-    gate& held = make_gate();
-    const graph g = capture_function(s, gate::run, &held);
+    blocker& held = make_blocker();
+    const graph g = capture_function(s, blocker::run, &held);
     ending_mark& mark = give_object(g);
     const graph_exec exec = instantiate(g);
     ASSERT_EQ(api().graph_launch(exec, s), success);
@@ -133,7 +133,7 @@ TEST_F(destructors, a_launch_in_flight_leaves_it_to_another_thread) {
     });
     destroys.returns();
     EXPECT_TRUE(mark.stays_away());
-    held.open();
+    held.let_go();
     EXPECT_EQ(destroys.answer(), success);
     EXPECT_EQ(api().stream_synchronize(s), success);
     expect_ended_by_the_driver(mark, s);
@@ -142,8 +142,8 @@ TEST_F(destructors, a_launch_in_flight_leaves_it_to_another_thread) {
 
 TEST_F(destructors, an_update_during_a_launch_leaves_it_to_another_thread) {
     const stream s = make_stream();
-    gate& held = make_gate();
-    const graph first = capture_function(s, gate::run, &held);
+    blocker& held = make_blocker();
+    const graph first = capture_function(s, blocker::run, &held);
     const graph second = capture_counts(s, make_counter());
     ending_mark& old = give_object(first);
     const graph_exec exec = instantiate(first);
@@ -158,7 +158,7 @@ TEST_F(destructors, an_update_during_a_launch_leaves_it_to_another_thread) {
     });
     updates.returns();
     EXPECT_TRUE(old.stays_away());
-    held.open();
+    held.let_go();
     EXPECT_EQ(updates.answer(), success);
     EXPECT_EQ(api().stream_synchronize(s), success);
     expect_ended_by_the_driver(old, s);
@@ -168,9 +168,9 @@ TEST_F(destructors, an_update_during_a_launch_leaves_it_to_another_thread) {
 TEST_F(destructors, one_that_blocks_holds_up_its_call_and_nothing_else) {
     const stream s = make_stream();
     std::atomic<int>& ran = make_counter();
-    gate& held = make_gate();
+    blocker& held = make_blocker();
     user_object object = nullptr;
-    ASSERT_EQ(api().user_object_create(&object, &held, gate::run, 1, 1), success);
+    ASSERT_EQ(api().user_object_create(&object, &held, blocker::run, 1, 1), success);
     call& releases = elsewhere([object] { return api().user_object_release(object, 1); });
     ASSERT_TRUE(held.wait_until_running());
     EXPECT_TRUE(releases.blocks());
@@ -180,7 +180,7 @@ TEST_F(destructors, one_that_blocks_holds_up_its_call_and_nothing_else) {
     EXPECT_EQ(api().user_object_release(make_object(other), 1), success);
     other.expect_ended_here();
     EXPECT_TRUE(held.is_held());
-    held.open();
+    held.let_go();
     EXPECT_EQ(releases.answer(), success);
     EXPECT_EQ(api().stream_synchronize(s), success);
 }

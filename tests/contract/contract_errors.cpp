@@ -21,10 +21,10 @@ TEST_F(events, one_is_complete_once_the_work_before_its_last_record_is) {
     const event e = make_event();
     ASSERT_EQ(api().event_record(e, s), success);
     ASSERT_EQ(api().event_synchronize(e), success);
-    gate& g = hold(s);
+    blocker& g = hold(s);
     ASSERT_EQ(api().event_record(e, s), success);
     EXPECT_EQ(api().event_query(e), error_not_ready);
-    g.open();
+    g.let_go();
     EXPECT_EQ(api().event_synchronize(e), success);
     EXPECT_EQ(api().event_query(e), success);
 }

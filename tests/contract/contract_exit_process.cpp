@@ -27,8 +27,8 @@ HOSTLAUNCH_SCENARIO(exit_with_functions_held_by_a_value) {
 HOSTLAUNCH_SCENARIO(exit_with_functions_behind_a_running_one) {
     use_primary_context();
     const stream s = create_stream();
-    static gate& g = *new gate;
-    EXPECT_EQ(api().launch_host_func(s, gate::run, &g), success);
+    static blocker& g = *new blocker;
+    EXPECT_EQ(api().launch_host_func(s, blocker::run, &g), success);
     launch_many(s);
     EXPECT_TRUE(g.wait_until_running());
     std::exit(verdict(chosen_code));

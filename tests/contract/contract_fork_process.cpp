@@ -1,51 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // fork: a child of a process that had initialised the driver, and of one that had not.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "contract/scenario.hpp"
+#include "support/child.hpp"
 
 namespace hostlaunch::contract {
 namespace {
-
-// Runs `body` in a forked child, which must have no failed expectation.
-void in_fork(const std::function<void()>& body) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-        alarm(30);  // a child that hangs ends, and fails
-        body();
-        std::fflush(nullptr);
-        _exit(verdict());
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-    EXPECT_EQ(WEXITSTATUS(status), 0);
-}
 
 HOSTLAUNCH_SCENARIO(fork_after_initialisation) {
     use_primary_context();
     const stream s = create_stream();
     static std::atomic<int> ran{0};
-    static gate& g = *new gate;
-    EXPECT_EQ(api().launch_host_func(s, gate::run, &g), success);
+    static blocker& g = *new blocker;
+    EXPECT_EQ(api().launch_host_func(s, blocker::run, &g), success);
     EXPECT_EQ(api().launch_host_func(s, count_up, &ran), success);
     EXPECT_TRUE(g.wait_until_running());
-    in_fork([s] {
+    test::in_forked_child([s] {
         EXPECT_EQ(api().launch_host_func(s, count_up, &ran), success);
         EXPECT_EQ(api().init(0), error_not_initialized);
         EXPECT_EQ(api().ctx_synchronize(), error_not_initialized);
         EXPECT_FALSE(eventually([] { return ran != 0; }, a_while));
     });
-    g.open();
+    g.let_go();
     EXPECT_EQ(api().stream_synchronize(s), success);
     EXPECT_EQ(ran, 1);
     return verdict();
 }
 
 HOSTLAUNCH_SCENARIO(fork_before_initialisation) {
-    in_fork([] {
+    test::in_forked_child([] {
         use_primary_context();
         const stream s = create_stream();
         std::atomic<int> ran{0};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs and user objects in processes that exit or fork, calls that CUDA forbids where they are
 // made, and misuse that may end a process: each in a process of its own.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,6 +8,7 @@
 
 #include "contract/graph_scene.hpp"
 #include "contract/scenario.hpp"
+#include "support/child.hpp"
 
 namespace hostlaunch::contract {
 namespace {
@@ -43,8 +43,8 @@ user_object object_that_says_so() {
 
 HOSTLAUNCH_SCENARIO(exit_with_a_graph_in_flight) {
     const stream s = start();
-    static gate& held = *new gate;
-    const graph g = captured(s, gate::run, &held);
+    static blocker& held = *new blocker;
+    const graph g = captured(s, blocker::run, &held);
     EXPECT_EQ(api().graph_retain_user_object(g, object_that_says_so(), 1, graph_user_object_move),
               success);
     EXPECT_EQ(api().graph_launch(instantiated(g), s), success);
@@ -64,29 +64,22 @@ HOSTLAUNCH_SCENARIO(exit_with_objects_alive) {
 
 HOSTLAUNCH_SCENARIO(fork_with_a_graph_in_flight) {
     const stream s = start();
-    static gate& held = *new gate;
+    static blocker& held = *new blocker;
     static ending_mark& mark = make_mark();
-    const graph g = captured(s, gate::run, &held);
+    const graph g = captured(s, blocker::run, &held);
     const user_object object = make_object(mark);
     EXPECT_EQ(api().graph_retain_user_object(g, object, 1, 0), success);
     const graph_exec exec = instantiated(g);
     EXPECT_EQ(api().graph_launch(exec, s), success);
     EXPECT_TRUE(held.wait_until_running());
-    const pid_t child = fork();
-    if (child == 0) {
-        alarm(30);
+    test::in_forked_child([&] {
         EXPECT_EQ(api().graph_launch(exec, s), success);
         EXPECT_EQ(api().graph_exec_destroy(exec), error_not_initialized);
         EXPECT_EQ(api().graph_destroy(g), error_not_initialized);
         EXPECT_EQ(api().user_object_release(object, 1), success);
         EXPECT_FALSE(eventually([] { return mark.ended > 0; }, a_while));
-        std::fflush(nullptr);
-        _exit(verdict());
-    }
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-    held.open();
+    });
+    held.let_go();
     EXPECT_EQ(api().stream_synchronize(s), success);
     EXPECT_EQ(api().user_object_release(object, 1), success);
     EXPECT_EQ(api().graph_destroy(g), success);

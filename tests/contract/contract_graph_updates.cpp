@@ -42,9 +42,9 @@ class graph_updates : public graph_test {
 TEST_F(graph_updates, an_update_takes_over_functions_and_affects_future_launches_only) {
     std::atomic<int>& old = make_counter();
     std::atomic<int>& fresh = make_counter();
-    gate& held = make_gate();
+    blocker& held = make_blocker();
     const graph first = capture(s_, [&] {
-        ASSERT_EQ(api().launch_host_func(s_, gate::run, &held), success);
+        ASSERT_EQ(api().launch_host_func(s_, blocker::run, &held), success);
         ASSERT_EQ(launch(s_, old), success);
     });
     const graph second = capture_counts(s_, fresh, 2);
@@ -54,7 +54,7 @@ TEST_F(graph_updates, an_update_takes_over_functions_and_affects_future_launches
     exec_update_result outcome{};
     call& updates = elsewhere([&] { return api().graph_exec_update(exec, second, &outcome); });
     observe("updating an executable in flight returns at once", updates.returns());
-    held.open();
+    held.let_go();
     EXPECT_EQ(updates.answer(), success);
     EXPECT_EQ(outcome.outcome, exec_update_success);
     EXPECT_EQ(api().stream_synchronize(s_), success);
@@ -90,8 +90,8 @@ TEST_F(graph_updates, an_update_replaces_the_references) {
 // contract: B2, B6
 TEST_F(graph_updates, launches_in_flight_keep_replaced_references) {
     std::atomic<int>& ran = make_counter();
-    gate& held = make_gate();
-    const graph first = capture_function(s_, gate::run, &held);
+    blocker& held = make_blocker();
+    const graph first = capture_function(s_, blocker::run, &held);
     const graph second = capture_counts(s_, ran);
     ending_mark& old = give_object(first);
     const graph_exec exec = instantiate(first);
@@ -102,7 +102,7 @@ TEST_F(graph_updates, launches_in_flight_keep_replaced_references) {
     call& updates = elsewhere([&] { return api().graph_exec_update(exec, second, &outcome); });
     updates.returns();
     EXPECT_TRUE(old.stays_away());
-    held.open();
+    held.let_go();
     EXPECT_EQ(updates.answer(), success);
     EXPECT_EQ(api().stream_synchronize(s_), success);
     const bool came = old.comes();
@@ -182,9 +182,9 @@ TEST_F(graph_updates, a_chain_added_in_another_order_may_or_may_not_be_taken) {
 TEST_F(graph_updates, a_changed_node_of_an_executable_affects_future_launches_only) {
     std::atomic<int>& old = make_counter();
     std::atomic<int>& fresh = make_counter();
-    gate& held = make_gate();
+    blocker& held = make_blocker();
     const graph g = capture(s_, [&] {
-        ASSERT_EQ(api().launch_host_func(s_, gate::run, &held), success);
+        ASSERT_EQ(api().launch_host_func(s_, blocker::run, &held), success);
         ASSERT_EQ(launch(s_, old), success);
     });
     const graph_exec exec = instantiate(g);
@@ -195,7 +195,7 @@ TEST_F(graph_updates, a_changed_node_of_an_executable_affects_future_launches_on
     call& sets =
         elsewhere([&] { return api().graph_exec_host_node_set_params(exec, node, &params); });
     observe("changing a node of an executable in flight returns at once", sets.returns());
-    held.open();
+    held.let_go();
     EXPECT_EQ(sets.answer(), success);
     EXPECT_EQ(api().stream_synchronize(s_), success);
     EXPECT_EQ(old, 1);

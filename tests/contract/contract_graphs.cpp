@@ -67,10 +67,10 @@ TEST_F(graphs, launches_of_one_executable_run_one_after_the_other_on_any_streams
     const stream first = make_stream();
     const stream second = make_stream();
     std::atomic<int>& ran = make_counter();
-    gate& held = make_gate();
+    blocker& held = make_blocker();
     const graph g = capture(first, [&] {
         ASSERT_EQ(launch(first, ran), success);
-        ASSERT_EQ(api().launch_host_func(first, gate::run, &held), success);
+        ASSERT_EQ(api().launch_host_func(first, blocker::run, &held), success);
     });
     const graph_exec exec = instantiate(g);
     ASSERT_EQ(api().graph_upload(exec, first), success);
@@ -80,7 +80,7 @@ TEST_F(graphs, launches_of_one_executable_run_one_after_the_other_on_any_streams
     call& again = elsewhere([exec, second] { return api().graph_launch(exec, second); });
     observe("launching an executable in flight returns at once", again.returns());
     EXPECT_EQ(ran, 1);
-    held.open();
+    held.let_go();
     EXPECT_EQ(again.answer(), success);
     EXPECT_EQ(api().stream_synchronize(second), success);
     EXPECT_EQ(ran, 2);
@@ -110,9 +110,9 @@ TEST_F(graphs, a_second_stream_of_a_capture_is_replayed_between_fork_and_join) {
 TEST_F(graphs, destroyed_ones_still_run_what_was_launched) {
     const stream s = make_stream();
     std::atomic<int>& ran = make_counter();
-    gate& held = make_gate();
+    blocker& held = make_blocker();
     const graph g = capture(s, [&] {
-        ASSERT_EQ(api().launch_host_func(s, gate::run, &held), success);
+        ASSERT_EQ(api().launch_host_func(s, blocker::run, &held), success);
         ASSERT_EQ(launch(s, ran), success);
     });
     const graph_exec exec = instantiate(g);
@@ -124,7 +124,7 @@ TEST_F(graphs, destroyed_ones_still_run_what_was_launched) {
         return success;
     });
     observe("destroying a graph and its executable in flight returns at once", destroys.returns());
-    held.open();
+    held.let_go();
     EXPECT_EQ(destroys.answer(), success);
     EXPECT_EQ(api().stream_synchronize(s), success);
     EXPECT_EQ(ran, 1);

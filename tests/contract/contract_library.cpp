@@ -228,13 +228,13 @@ TEST_P(library, calls_that_would_enter_cuda_are_refused_inside_a_callable) {
 
 TEST_P(library, an_event_is_done_once_the_callable_before_it_has_run) {
     std::atomic<int>& ran = make_counter();
-    gate& g = make_gate();
-    host_launch(s(), [&g] { gate::run(&g); });
+    blocker& g = make_blocker();
+    host_launch(s(), [&g] { blocker::run(&g); });
     host_launch(s(), [&ran] { ++ran; });
     hostlaunch::event e = s().record();
     EXPECT_FALSE(e.is_done());
     EXPECT_EQ(ran, 0);
-    g.open();
+    g.let_go();
     e.sync();
     EXPECT_TRUE(e.is_done());
     EXPECT_EQ(ran, 1);

@@ -162,7 +162,7 @@ TEST_F(library_devices, a_thousand_callables_on_each_keep_their_order_and_their_
     EXPECT_EQ(more(&launch_stats::ran), 2000u);
 }
 
-// contract: O2, C2. One callback thread for each context, both under the gate and releasing.
+// contract: O2, C2. One callback thread for each context, both under the blocker and releasing.
 TEST_F(library_devices, callables_of_both_meet_inside_and_are_destroyed_once) {
     meeting& m = keep<meeting>();
     witness& w = keep<witness>();
@@ -187,9 +187,9 @@ TEST_F(library_devices, callables_of_both_meet_inside_and_are_destroyed_once) {
 
 // contract: O1
 TEST_F(library_devices, a_held_device_does_not_delay_the_other) {
-    gate& held = make_gate();
+    blocker& held = make_blocker();
     std::atomic<int>& ran = make_counter();
-    host_launch(s(0), [&held] { gate::run(&held); });
+    host_launch(s(0), [&held] { blocker::run(&held); });
     ASSERT_TRUE(held.wait_until_running());
     for (int i = 0; i < 1000; ++i) {
         host_launch(s(0), [&ran] { ++ran; });
@@ -198,7 +198,7 @@ TEST_F(library_devices, a_held_device_does_not_delay_the_other) {
     s(1).sync();
     EXPECT_EQ(ran, 1000);
     EXPECT_EQ(hostlaunch::stats().pending, 1000u);
-    held.open();
+    held.let_go();
     s(0).sync();
     EXPECT_EQ(ran, 2000);
 }

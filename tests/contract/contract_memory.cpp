@@ -56,7 +56,7 @@ TEST_F(memory, of_a_stream_is_there_for_later_work_and_goes_in_its_turn) {
 TEST_F(memory, that_was_freed_is_used_again_by_the_same_stream_before_the_free_has_come) {
     const stream s = make_stream();
     const memory_pool pool = make_pool(std::uint64_t{1} << 30);
-    gate& g = hold(s);
+    blocker& g = hold(s);
     device_ptr first = 0;
     device_ptr second = 0;
     ASSERT_EQ(calls().cuMemAllocFromPoolAsync(&first, 4096, pool, s), success);
@@ -64,7 +64,7 @@ TEST_F(memory, that_was_freed_is_used_again_by_the_same_stream_before_the_free_h
     ASSERT_EQ(calls().cuMemAllocFromPoolAsync(&second, 4096, pool, s), success);
     EXPECT_EQ(second, first);
     EXPECT_EQ(calls().cuMemFreeAsync(second, s), success);
-    g.open();
+    g.let_go();
     EXPECT_EQ(api().stream_synchronize(s), success);
     EXPECT_EQ(attribute(pool, used_now), 0u);
     EXPECT_EQ(calls().cuMemPoolDestroy(pool), success);
@@ -75,7 +75,7 @@ TEST_F(memory, that_a_held_stream_has_to_free_first_is_not_given_to_another) {
     const stream held = make_stream();
     const stream other = make_stream();
     const memory_pool pool = make_pool(std::uint64_t{1} << 30);
-    gate& g = hold(held);
+    blocker& g = hold(held);
     device_ptr first = 0;
     device_ptr second = 0;
     ASSERT_EQ(calls().cuMemAllocFromPoolAsync(&first, 4096, pool, held), success);
@@ -83,7 +83,7 @@ TEST_F(memory, that_a_held_stream_has_to_free_first_is_not_given_to_another) {
     ASSERT_EQ(calls().cuMemAllocFromPoolAsync(&second, 4096, pool, other), success);
     EXPECT_NE(second, first);
     EXPECT_EQ(calls().cuMemFreeAsync(second, other), success);
-    g.open();
+    g.let_go();
     EXPECT_EQ(api().stream_synchronize(held), success);
     EXPECT_EQ(api().stream_synchronize(other), success);
     EXPECT_EQ(calls().cuMemPoolDestroy(pool), success);

@@ -31,13 +31,13 @@ TEST_F(order, functions_of_a_stream_run_once_each_in_the_order_of_their_launches
 TEST_F(order, functions_launched_behind_a_running_one_wait_for_it) {
     const stream s = make_stream();
     journal& book = keep<journal>();
-    gate& g = hold(s);
+    blocker& g = hold(s);
     for (int i = 0; i < 100; ++i) {
         ASSERT_EQ(launch(s, book, i), success);
     }
     EXPECT_EQ(api().stream_query(s), error_not_ready);
     EXPECT_TRUE(book.written().empty());
-    g.open();
+    g.let_go();
     ASSERT_EQ(api().stream_synchronize(s), success);
     EXPECT_EQ(api().stream_query(s), success);
     EXPECT_EQ(book.written(), first_numbers(100));
@@ -116,7 +116,7 @@ TEST_F(order, two_hundred_thousand_launches_behind_a_blocked_function_do_not_wai
     constexpr int many = 200'000;
     const stream s = make_stream();
     std::atomic<int>& ran = make_counter();
-    gate& g = hold(s);
+    blocker& g = hold(s);
     call& launches = elsewhere([s, &ran] {
         for (int i = 0; i < many; ++i) {
             if (const result code = launch(s, ran)) return code;
@@ -126,7 +126,7 @@ TEST_F(order, two_hundred_thousand_launches_behind_a_blocked_function_do_not_wai
     EXPECT_EQ(launches.answer(), success);
     EXPECT_TRUE(g.is_held());
     EXPECT_EQ(ran, 0);
-    g.open();
+    g.let_go();
     ASSERT_EQ(api().stream_synchronize(s), success);
     EXPECT_EQ(ran, many);
 }

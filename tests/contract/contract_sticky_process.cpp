@@ -54,7 +54,7 @@ struct broken_stream {
     stream s = nullptr;
     event never_recorded = nullptr;
     event behind = nullptr;
-    gate held;
+    blocker held;
     std::atomic<int> ran{0};
 
     broken_stream() {
@@ -64,7 +64,7 @@ struct broken_stream {
         EXPECT_EQ(api().event_create(&never_recorded, event_disable_timing), success);
         EXPECT_EQ(api().event_create(&behind, event_disable_timing), success);
         const breaker b;
-        EXPECT_EQ(api().launch_host_func(s, gate::run, &held), success);
+        EXPECT_EQ(api().launch_host_func(s, blocker::run, &held), success);
         EXPECT_TRUE(held.wait_until_running());
         b.enqueue(s);
         for (int i = 0; i < 100; ++i) {
@@ -74,7 +74,7 @@ struct broken_stream {
     }
     void strike() {
         breaker::strike();
-        held.open();
+        held.let_go();
     }
     bool is_noticed() const {
         return eventually([this] { return api().event_query(never_recorded) == fault; }, promptly);

@@ -25,7 +25,7 @@ class teardown : public driver_test {
 TEST_F(teardown, a_destroyed_stream_still_runs_all_its_functions) {
     const stream s = make_stream();
     std::atomic<int>& ran = make_counter();
-    gate& g = hold(s);
+    blocker& g = hold(s);
     for (int i = 0; i < 100; ++i) {
         ASSERT_EQ(launch(s, ran), success);
     }
@@ -35,7 +35,7 @@ TEST_F(teardown, a_destroyed_stream_still_runs_all_its_functions) {
     EXPECT_EQ(destroys.answer(), success);
     disown(s);
     EXPECT_EQ(ran, 0);
-    g.open();
+    g.let_go();
     ASSERT_EQ(api().ctx_synchronize(), success);
     EXPECT_EQ(ran, 100);
 }
@@ -44,7 +44,7 @@ TEST_F(teardown, destroying_a_context_waits_until_all_its_functions_have_run) {
     const context doomed = make_context();
     const stream s = make_stream_in(doomed);
     std::atomic<int>& ran = make_counter();
-    gate& g = hold(s);
+    blocker& g = hold(s);
     for (int i = 0; i < 100; ++i) {
         ASSERT_EQ(launch(s, ran), success);
     }
@@ -52,7 +52,7 @@ TEST_F(teardown, destroying_a_context_waits_until_all_its_functions_have_run) {
     EXPECT_TRUE(destroys.blocks());
     EXPECT_EQ(ask(doomed), success);
     EXPECT_EQ(ran, 0);
-    g.open();
+    g.let_go();
     EXPECT_EQ(destroys.answer(), success);
     EXPECT_EQ(ran, 100);
     disown(s);
@@ -62,7 +62,7 @@ TEST_F(teardown, destroying_a_context_waits_until_all_its_functions_have_run) {
 TEST_F(teardown, resetting_a_primary_context_waits_until_all_its_functions_have_run) {
     const stream s = make_stream();
     std::atomic<int>& ran = make_counter();
-    gate& g = hold(s);
+    blocker& g = hold(s);
     for (int i = 0; i < 100; ++i) {
         ASSERT_EQ(launch(s, ran), success);
     }
@@ -70,7 +70,7 @@ TEST_F(teardown, resetting_a_primary_context_waits_until_all_its_functions_have_
     EXPECT_TRUE(resets.blocks());
     EXPECT_EQ(ask(ctx_), success);
     EXPECT_EQ(ran, 0);
-    g.open();
+    g.let_go();
     EXPECT_EQ(resets.answer(), success);
     EXPECT_EQ(ran, 100);
     disown(s);

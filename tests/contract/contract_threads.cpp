@@ -49,20 +49,20 @@ TEST_F(threads, one_thread_runs_the_functions_of_all_streams_of_a_context_one_at
 TEST_F(threads, a_function_delays_those_of_the_other_streams_of_its_context) {
     const stream other = make_stream();
     std::atomic<int>& ran = make_counter();
-    gate& g = hold(make_stream());
+    blocker& g = hold(make_stream());
     ASSERT_EQ(launch(other, ran), success);
     call& sync = elsewhere([other] { return api().stream_synchronize(other); });
     EXPECT_TRUE(sync.blocks());
     EXPECT_EQ(ran, 0);
-    g.open();
+    g.let_go();
     EXPECT_EQ(sync.answer(), success);
     EXPECT_EQ(ran, 1);
 }
 
 TEST_F(threads, a_second_context_has_a_thread_of_its_own) {
     const stream there = make_stream_in(make_context());
-    gate& here = hold(make_stream());
-    gate& other = hold(there);  // runs while the first one does
+    blocker& here = hold(make_stream());
+    blocker& other = hold(there);  // runs while the first one does
     EXPECT_TRUE(here.is_held());
     EXPECT_TRUE(other.is_held());
 }
@@ -72,8 +72,8 @@ TEST_F(threads, a_second_device_has_a_thread_of_its_own) {
     ASSERT_EQ(api().device_get_count(&devices), success);
     if (devices < 2) GTEST_SKIP() << "one device";
     const stream there = make_stream_in(make_context(1));
-    gate& here = hold(make_stream());
-    gate& other = hold(there);
+    blocker& here = hold(make_stream());
+    blocker& other = hold(there);
     EXPECT_TRUE(here.is_held());
     EXPECT_TRUE(other.is_held());
 }

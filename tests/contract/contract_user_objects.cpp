@@ -65,8 +65,8 @@ TEST_F(user_objects, clones_and_executables_keep_references_of_their_own) {
 // contract: B2
 TEST_F(user_objects, a_launch_in_flight_keeps_them_after_all_else_is_gone) {
     const stream s = make_stream();
-    gate& held = make_gate();
-    const graph g = capture_function(s, gate::run, &held);
+    blocker& held = make_blocker();
+    const graph g = capture_function(s, blocker::run, &held);
     ending_mark& mark = give_object(g);
     const graph_exec exec = instantiate(g);
     ASSERT_EQ(api().graph_launch(exec, s), success);
@@ -78,7 +78,7 @@ TEST_F(user_objects, a_launch_in_flight_keeps_them_after_all_else_is_gone) {
     });
     destroys.returns();
     EXPECT_TRUE(mark.stays_away());
-    held.open();
+    held.let_go();
     EXPECT_EQ(destroys.answer(), success);
     EXPECT_EQ(api().stream_synchronize(s), success);
     EXPECT_TRUE(mark.comes());
@@ -88,8 +88,8 @@ TEST_F(user_objects, a_launch_in_flight_keeps_them_after_all_else_is_gone) {
 // Does it need another call of the driver, or does the end of the launch suffice?
 TEST_F(user_objects, the_end_of_the_launch_alone_ends_them) {
     const stream s = make_stream();
-    gate& held = make_gate();
-    const graph g = capture_function(s, gate::run, &held);
+    blocker& held = make_blocker();
+    const graph g = capture_function(s, blocker::run, &held);
     ending_mark& mark = give_object(g);
     const graph_exec exec = instantiate(g);
     ASSERT_EQ(api().graph_launch(exec, s), success);
@@ -100,7 +100,7 @@ TEST_F(user_objects, the_end_of_the_launch_alone_ends_them) {
         return success;
     });
     destroys.returns();
-    held.open();
+    held.let_go();
     EXPECT_EQ(destroys.answer(), success);
     const bool alone = eventually([&] { return mark.ended > 0; }, promptly);
     observe("the destructor runs without a call that waits for the launch", alone);

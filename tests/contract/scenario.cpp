@@ -2,16 +2,12 @@
 // Starts scenarios in processes of their own and waits for them, bounded.
 #include "contract/scenario.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
 
-extern char** environ;
+#include "support/child.hpp"
 
 namespace hostlaunch::contract {
 namespace {
@@ -21,37 +17,6 @@ constexpr std::chrono::seconds limit{90};
 scenario*& first_scenario() {
     static scenario* first = nullptr;
     return first;
-}
-
-pid_t start(const std::string& name, int output) {
-    const std::string argument = "--scenario=" + name;
-    std::string program = "/proc/self/exe";
-    std::string second = argument;
-    char* arguments[] = {program.data(), second.data(), nullptr};
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-    pid_t child = -1;
-    const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return failed == 0 ? child : -1;
-}
-
-// Reads until all writers are gone; false if that takes too long.
-bool read_all(int from, std::string& text) {
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    for (;;) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-            deadline - std::chrono::steady_clock::now());
-        pollfd waited{from, POLLIN, 0};
-        if (left.count() <= 0 || poll(&waited, 1, static_cast<int>(left.count())) == 0)
-            return false;
-        char piece[4096];
-        const ssize_t n = read(from, piece, sizeof piece);
-        if (n <= 0) return true;
-        text.append(piece, static_cast<std::size_t>(n));
-    }
 }
 
 }  // namespace
@@ -70,20 +35,9 @@ int scenario::run_named(const std::string& wanted) {
 }
 
 ending run_scenario(const std::string& name) {
-    ending e;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return e;
-    const pid_t child = start(name, ends[1]);
-    close(ends[1]);
-    if (child > 0) {
-        e.in_time = read_all(ends[0], e.output);
-        if (!e.in_time) kill(child, SIGKILL);
-        int status = 0;
-        waitpid(child, &status, 0);
-        if (WIFEXITED(status)) e.exit_code = WEXITSTATUS(status);
-    }
-    close(ends[0]);
-    return e;
+    const test::ended_program p =
+        test::run_program({"/proc/self/exe", "--scenario=" + name}, {}, limit);
+    return {!p.timed_out, p.signal == 0 ? p.code : -1, p.out + p.err};
 }
 
 void expect_scenario(const std::string& name, int exit_code) {

@@ -44,8 +44,8 @@ void* driver_test::make_host_memory(std::size_t bytes) {
 }
 
 void driver_test::end_all_work() {
-    for (gate* g : gates_) {
-        g->open();
+    for (blocker* g : blockers_) {
+        g->let_go();
     }
     for (const value_gate* g : value_gates_) {
         g->release();

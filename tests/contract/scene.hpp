@@ -67,16 +67,16 @@ class driver_test : public testing::Test {
         return *made;
     }
     std::atomic<int>& make_counter() { return keep<std::atomic<int>>(); }
-    gate& make_gate() {
-        gates_.push_back(&keep<gate>());
-        return *gates_.back();
+    blocker& make_blocker() {
+        blockers_.push_back(&keep<blocker>());
+        return *blockers_.back();
     }
     value_gate& make_value_gate();
 
-    // Holds a stream: returns once the gate's function runs.
-    gate& hold(stream s) {
-        gate& g = make_gate();
-        EXPECT_EQ(api().launch_host_func(s, gate::run, &g), success);
+    // Holds a stream: returns once the blocker's function runs.
+    blocker& hold(stream s) {
+        blocker& g = make_blocker();
+        EXPECT_EQ(api().launch_host_func(s, blocker::run, &g), success);
         EXPECT_TRUE(g.wait_until_running());
         return g;
     }
@@ -124,7 +124,7 @@ class driver_test : public testing::Test {
     void end_all_work();
 
     std::vector<std::shared_ptr<void>> kept_;
-    std::vector<gate*> gates_;
+    std::vector<blocker*> blockers_;
     std::vector<value_gate*> value_gates_;
     std::vector<std::unique_ptr<call>> calls_;
     std::vector<stream> streams_;

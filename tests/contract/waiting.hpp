@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates that hold a stream, and calls made on threads of their own to see whether they block.
+// Calls made on threads of their own to see whether they block.
 //
 // "Blocks" means that a call has not returned 200 ms after it was entered; "returns" means that it
 // returned while the function was still held, for which it gets 10 s. So a slow machine can make a
@@ -17,57 +17,21 @@
 #include <vector>
 
 #include "contract/driver.hpp"
+#include "support/waiting.hpp"
 
 namespace hostlaunch::contract {
 
+using test::blocker;
+using test::eventually;
+using test::patience;
+
 inline constexpr std::chrono::milliseconds a_while{200};
 inline constexpr std::chrono::seconds promptly{10};
-inline constexpr std::chrono::seconds patience{60};  // for what must happen sooner or later
 
 // Says what this driver does where the case demands nothing, to be compared between drivers.
 inline void observe(const char* what, long long seen) {
     std::printf("observed: %s: %lld\n", what, seen);
 }
-
-// A host function that tells when it runs and then stays until the gate is opened.
-class gate {
-  public:
-    static void run(void* self) { static_cast<gate*>(self)->stay(); }
-
-    // True once the function runs.
-    bool wait_until_running() {
-        std::unique_lock held(mutex_);
-        return changed_.wait_for(held, patience, [this] { return running_; });
-    }
-    void open() {
-        const std::lock_guard held(mutex_);
-        open_ = true;
-        changed_.notify_all();
-    }
-    bool is_held() {
-        const std::lock_guard held(mutex_);
-        return running_ && !ended_;
-    }
-    bool has_ended() {
-        const std::lock_guard held(mutex_);
-        return ended_;
-    }
-
-  private:
-    void stay() {
-        std::unique_lock held(mutex_);
-        running_ = true;
-        changed_.notify_all();
-        changed_.wait_for(held, patience, [this] { return open_; });
-        ended_ = true;
-    }
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool running_ = false;
-    bool open_ = false;
-    bool ended_ = false;
-};
 
 // Two threads meet in it, again and again.
 class meeting {
@@ -126,17 +90,6 @@ class call {
 
 inline void count_up(void* counter) {
     static_cast<std::atomic<int>*>(counter)->fetch_add(1);
-}
-
-// Waits until a condition holds. False if it did not within the time.
-template <class Condition>
-bool eventually(Condition&& condition, std::chrono::milliseconds limit = patience) {
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return true;
 }
 
 }  // namespace hostlaunch::contract

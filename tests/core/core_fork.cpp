@@ -2,7 +2,7 @@
 // fork: each case is a process of its own.
 #include <gtest/gtest.h>
 
-#include "core/child.hpp"
+#include "support/child.hpp"
 
 namespace hostlaunch::test {
 namespace {

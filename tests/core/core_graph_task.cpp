@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A record that a graph holds while its node is refused: the caller takes it back on one thread,
 // and the graph dies on another. No driver is asked.
-#include "core/graphs/graph_task.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/graphs/graph_task.hpp"
 #include "core/process/monitor.hpp"
 #include "core/task/pool_of_records.hpp"
 #include "core/task/release.hpp"

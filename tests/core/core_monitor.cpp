@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The background thread: what it ends without being called, and that it sleeps otherwise.
-#include "core/process/monitor.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include <thread>
 
 #include "core/driver_fixture.hpp"
+#include "core/process/monitor.hpp"
 
 namespace hostlaunch::core {
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One outcome for every launch, whoever gets there first. The monitor is stopped, so that what
 // awaits release waits for the test.
-#include "core/task/outcomes.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,6 +11,7 @@
 
 #include "core/driver_fixture.hpp"
 #include "core/process/monitor.hpp"
+#include "core/task/outcomes.hpp"
 
 namespace hostlaunch::core {
 namespace {

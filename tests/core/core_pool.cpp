@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/task/pool_of_records.hpp"
-#include "core/waiting.hpp"
+#include "support/waiting.hpp"
 
 namespace hostlaunch::core {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stack of records on their way to release: nothing is lost, doubled or out of order.
-#include "core/task/record_stack.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include "core/task/record_stack.hpp"
 
 namespace hostlaunch::core {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What refusals say.
-#include "core/status.hpp"
-
 #include <gtest/gtest.h>
+
+#include "core/status.hpp"
 
 namespace hostlaunch::core {
 namespace {

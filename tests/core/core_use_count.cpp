@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // use_count: uses in progress, closing, and the one that is last.
-#include "core/process/use_count.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,6 +7,8 @@
 #include <barrier>
 #include <thread>
 #include <vector>
+
+#include "core/process/use_count.hpp"
 
 namespace hostlaunch::core {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The signals and the seats of a pool, on the embedded driver.
-#include "core/routes/worker_pool.hpp"
-
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,6 +10,7 @@
 #include "core/driver_fixture.hpp"
 #include "core/process/gate.hpp"
 #include "core/routes/signal.hpp"
+#include "core/routes/worker_pool.hpp"
 
 namespace hostlaunch::core {
 namespace {

@@ -14,10 +14,10 @@
 #include "core/task/outcomes.hpp"
 #include "core/task/pool_of_records.hpp"
 #include "core/task/release.hpp"
-#include "core/waiting.hpp"
 #include "driver/driver.hpp"
 #include "embedded/control.hpp"
 #include "embedded/entry_points.hpp"
+#include "support/waiting.hpp"
 
 namespace hostlaunch::core {
 

@@ -10,9 +10,9 @@
 #include <functional>
 #include <string>
 
-#include "core/driver_calls.hpp"
 #include "core/driver_fixture.hpp"
 #include "core/process/monitor.hpp"
+#include "support/driver_calls.hpp"
 
 namespace hostlaunch::core {
 

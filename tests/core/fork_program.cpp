@@ -13,11 +13,11 @@
 #include <thread>
 
 #include "core/driver_fixture.hpp"
-#include "core/lasting.hpp"
 #include "core/objects/buffer.hpp"
 #include "core/objects/event.hpp"
 #include "core/objects/stream.hpp"
 #include "core/process/gate.hpp"
+#include "support/lasting.hpp"
 
 namespace hostlaunch::core {
 namespace {

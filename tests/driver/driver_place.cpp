@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the embedded driver is looked for: beside our own object and along its run path, whatever
 // the current folder, the way the program was found, its argv[0] and the caller's rights.
-#include "driver/place.hpp"
-
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "driver/folder.hpp"
+#include "driver/place.hpp"
 
 namespace hostlaunch::test {
 namespace {

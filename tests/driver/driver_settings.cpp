@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the text of a setting is read.
-#include "driver/settings.hpp"
-
 #include <gtest/gtest.h>
 
 #include <clocale>
+
+#include "driver/settings.hpp"
 
 namespace hostlaunch::settings {
 namespace {

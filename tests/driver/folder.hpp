@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "core/child.hpp"
+#include "support/child.hpp"
 
 namespace hostlaunch::test {
 

@@ -37,14 +37,14 @@ void expect_dead(stream s) {
 
 // contract: X2
 TEST(after_fork, a_child_of_an_initialised_process_is_told_so_and_runs_nothing) {
-    in_child_process([] {
+    in_forked_child([] {
         const stream s = make_one_stream();
         std::atomic<int> ran{0};
         blocker b;
         EXPECT_EQ(cuLaunchHostFunc(s, blocker::run, &b), success);
         EXPECT_EQ(cuLaunchHostFunc(s, count_up, &ran), success);
         b.wait_until_running();
-        in_child_process([&] {
+        in_forked_child([&] {
             expect_dead(s);
             EXPECT_EQ(ran, 0);
         });
@@ -56,10 +56,10 @@ TEST(after_fork, a_child_of_an_initialised_process_is_told_so_and_runs_nothing) 
 
 // contract: X2
 TEST(after_fork, a_child_works_if_the_driver_was_not_initialised) {
-    in_child_process([] {
+    in_forked_child([] {
         std::atomic<int> ran{0};
         EXPECT_EQ(cuLaunchHostFunc(nullptr, count_up, &ran), error_not_initialized);
-        in_child_process([&] {
+        in_forked_child([&] {
             const stream s = make_one_stream();
             EXPECT_EQ(cuLaunchHostFunc(s, count_up, &ran), success);
             EXPECT_EQ(cuStreamSynchronize(s), success);
@@ -71,7 +71,7 @@ TEST(after_fork, a_child_works_if_the_driver_was_not_initialised) {
 
 // contract: X2. Whatever lock the other threads hold at the fork, the child finds none.
 TEST(after_fork, nothing_hangs_while_other_threads_are_in_the_driver) {
-    in_child_process([] {
+    in_forked_child([] {
         const stream s = make_one_stream();
         std::atomic<bool> stop{false};
         std::atomic<int> ran{0};
@@ -86,7 +86,7 @@ TEST(after_fork, nothing_hangs_while_other_threads_are_in_the_driver) {
             }));
         }
         for (int i = 0; i < 20; ++i) {
-            in_child_process([&] {
+            in_forked_child([&] {
                 EXPECT_EQ(cuLaunchHostFunc(s, count_up, &ran), success);
                 EXPECT_EQ(cuStreamQuery(s), error_not_initialized);
                 hostlaunch_embedded_reset();
@@ -100,10 +100,10 @@ TEST(after_fork, nothing_hangs_while_other_threads_are_in_the_driver) {
 }
 
 TEST(after_fork, a_hold_of_the_parent_holds_nobody_in_the_child) {
-    in_child_process([] {
+    in_forked_child([] {
         const stream s = make_one_stream();
         EXPECT_EQ(hostlaunch_embedded_hold("cuStreamQuery"), 0);
-        in_child_process([&] { EXPECT_EQ(cuStreamQuery(s), error_not_initialized); });
+        in_forked_child([&] { EXPECT_EQ(cuStreamQuery(s), error_not_initialized); });
         hostlaunch_embedded_release("cuStreamQuery");
         EXPECT_EQ(cuStreamQuery(s), success);
     });
@@ -113,7 +113,7 @@ std::atomic<int> child_status{-1};
 
 // contract: X2. The child of a fork inside a host function is the driver's thread, alone.
 TEST(after_fork, a_host_function_may_fork_and_its_child_runs_nothing_more) {
-    in_child_process([] {
+    in_forked_child([] {
         const stream s = make_one_stream();
         static std::atomic<int> ran{0};
         const auto forks = [](void* own) {

@@ -40,13 +40,13 @@ struct scene {
 
 // contract: X2
 TEST(graphs_after_fork, nothing_of_the_parent_runs_or_ends_in_the_child) {
-    in_child_process([] {
+    in_forked_child([] {
         scene x;
         blocker b;
         EXPECT_EQ(cuLaunchHostFunc(x.s, blocker::run, &b), success);
         EXPECT_EQ(cuGraphLaunch(x.exec, x.s), success);
         b.wait_until_running();
-        in_child_process([&] {
+        in_forked_child([&] {
             user_object made = nullptr;
             EXPECT_EQ(cuGraphLaunch(x.exec, x.s), success);
             EXPECT_EQ(cuGraphExecDestroy(x.exec), error_not_initialized);
@@ -87,7 +87,7 @@ void fork_in_destructor(void*) {
 }
 
 TEST(graphs_after_fork, a_destructor_on_the_driver_s_thread_may_fork_and_its_child_ends_nothing) {
-    in_child_process([] {
+    in_forked_child([] {
         scene x;
         x.give_object_that(fork_in_destructor, nullptr);
         const graph_exec launched = instantiate(x.g);
@@ -104,7 +104,7 @@ TEST(graphs_after_fork, a_destructor_on_the_driver_s_thread_may_fork_and_its_chi
 }
 
 TEST(graphs_after_fork, a_destructor_on_the_calling_thread_may_fork_and_its_child_ends_nothing) {
-    in_child_process([] {
+    in_forked_child([] {
         scene x;
         const pid_t parent = getpid();
         x.give_object_that(fork_in_destructor, nullptr);
@@ -130,7 +130,7 @@ TEST(graphs_after_fork, a_destructor_on_the_calling_thread_may_fork_and_its_chil
 
 // contract: X3, B2
 TEST(graphs_after_a_sticky_error, launches_are_dropped_and_objects_are_released_once) {
-    in_child_process([] {
+    in_forked_child([] {
         constexpr result fault = error_illegal_address;
         scene x;
         blocker b;
@@ -162,7 +162,7 @@ blocker* at_exit_blocker = nullptr;
 
 // contract: X1. A destructor that is due when the exit begins, behind one that runs.
 TEST(graphs_at_exit, destructors_do_not_start_once_the_process_exits) {
-    in_child_process([] {
+    in_forked_child([] {
         std::atexit([] {  // runs after the driver's own handler
             at_exit_blocker->let_go();
             give_it_time();
@@ -192,7 +192,7 @@ TEST(graphs_at_exit, destructors_do_not_start_once_the_process_exits) {
 }
 
 TEST(graphs_before_init, nothing_works) {
-    in_child_process([] {
+    in_forked_child([] {
         graph g = nullptr;
         graph_exec exec = nullptr;
         user_object object = nullptr;

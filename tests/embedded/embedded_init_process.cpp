@@ -11,7 +11,7 @@ namespace {
 
 // contract: D3
 TEST(initialisation, calls_before_it_say_so) {
-    in_child_process([] {
+    in_forked_child([] {
         int version = 0;
         int count = 0;
         context ctx = nullptr;
@@ -36,7 +36,7 @@ TEST(initialisation, calls_before_it_say_so) {
 
 // contract: D4
 TEST(initialisation, the_environment_sets_the_number_of_devices) {
-    in_child_process([] {
+    in_forked_child([] {
         setenv("HOSTLAUNCH_EMBEDDED_DEVICES", "3", 1);
         int count = 0;
         EXPECT_EQ(cuInit(0), success);
@@ -55,7 +55,7 @@ TEST(initialisation, the_environment_sets_the_number_of_devices) {
 }
 
 TEST(initialisation, no_device_is_an_error_and_can_be_tried_again) {
-    in_child_process([] {
+    in_forked_child([] {
         setenv("HOSTLAUNCH_EMBEDDED_DEVICES", "0", 1);
         int count = 0;
         EXPECT_EQ(cuInit(0), error_no_device);
@@ -66,10 +66,10 @@ TEST(initialisation, no_device_is_an_error_and_can_be_tried_again) {
 }
 
 TEST(initialisation, a_nonsense_number_of_devices_is_one_and_a_line_on_stderr) {
-    in_child_process([] {
+    in_forked_child([] {
         for (const char* text : {"many", "-1", "1.5", "1x", "1000000"}) {
             setenv("HOSTLAUNCH_EMBEDDED_DEVICES", text, 1);
-            in_child_process([] {
+            in_forked_child([] {
                 testing::internal::CaptureStderr();
                 EXPECT_EQ(cuInit(0), success);
                 EXPECT_EQ(cuInit(0), success);
@@ -102,7 +102,7 @@ void check_after_exit_began() {
 
 // contract: X1, as the driver sees it
 TEST(process_end, pending_functions_never_run_and_the_exit_is_clean) {
-    in_child_process([] {
+    in_forked_child([] {
         std::atexit(check_after_exit_began);
         context ctx = nullptr;
         EXPECT_EQ(cuInit(0), success);
@@ -120,7 +120,7 @@ TEST(process_end, pending_functions_never_run_and_the_exit_is_clean) {
 
 // contract: X1. Python ends threads that attach too late this way; the driver is no obstacle.
 TEST(process_end, a_function_that_ends_its_thread_loses_the_thread_and_nothing_crashes) {
-    in_child_process([] {
+    in_forked_child([] {
         context ctx = nullptr;
         stream s = nullptr;
         static std::atomic<bool> unwound{false};

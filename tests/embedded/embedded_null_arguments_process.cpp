@@ -77,7 +77,7 @@ void call_one(entry_id id) {
 TEST(null_arguments, crash_no_call) {
     for (unsigned i = 0; i < entry_count; ++i) {
         SCOPED_TRACE(i);
-        in_child_process([i] {
+        in_forked_child([i] {
             context ctx = nullptr;
             ASSERT_EQ(cuInit(0), success);
             ASSERT_EQ(cuDevicePrimaryCtxRetain(&ctx, 0), success);

@@ -37,7 +37,7 @@ constexpr result fault = error_illegal_address;
 
 // contract: X3
 TEST(sticky_error, pending_functions_never_run_and_the_running_one_ends) {
-    in_child_process([] {
+    in_forked_child([] {
         const two_devices d;
         std::atomic<int> ran{0};
         blocker b;
@@ -61,7 +61,7 @@ TEST(sticky_error, pending_functions_never_run_and_the_running_one_ends) {
 
 // contract: X3
 TEST(sticky_error, every_device_reports_it_and_events_that_were_never_recorded_too) {
-    in_child_process([] {
+    in_forked_child([] {
         const two_devices d;
         std::atomic<int> ran{0};
         hostlaunch_embedded_sticky_error(fault);
@@ -84,7 +84,7 @@ TEST(sticky_error, every_device_reports_it_and_events_that_were_never_recorded_t
 
 // contract: X3
 TEST(sticky_error, names_and_the_current_context_can_still_be_asked_for) {
-    in_child_process([] {
+    in_forked_child([] {
         const two_devices d;
         hostlaunch_embedded_sticky_error(fault);
         hostlaunch_embedded_reset();  // which does not end it
@@ -101,7 +101,7 @@ TEST(sticky_error, names_and_the_current_context_can_still_be_asked_for) {
 }
 
 TEST(sticky_error, a_reset_context_goes_before_it) {
-    in_child_process([] {
+    in_forked_child([] {
         const two_devices d;
         std::atomic<int> ran{0};
         blocker b;
@@ -117,7 +117,7 @@ TEST(sticky_error, a_reset_context_goes_before_it) {
 }
 
 TEST(sticky_error, what_is_destroyed_is_gone_although_the_call_reports_the_error) {
-    in_child_process([] {
+    in_forked_child([] {
         const two_devices d;
         hostlaunch_embedded_sticky_error(fault);
         EXPECT_EQ(cuStreamDestroy_v2(d.here), fault);
@@ -130,7 +130,7 @@ TEST(sticky_error, what_is_destroyed_is_gone_although_the_call_reports_the_error
 
 // contract: X3
 TEST(sticky_error, memory_that_another_context_is_filling_is_freed_afterwards) {
-    in_child_process([] {
+    in_forked_child([] {
         const two_devices d;
         constexpr std::size_t bytes = std::size_t{512} << 20;
         device_ptr p = 0;
@@ -157,7 +157,7 @@ TEST(sticky_error, memory_that_another_context_is_filling_is_freed_afterwards) {
 
 // Unlike host functions, stream callbacks are called, and told.
 TEST(sticky_error, stream_callbacks_get_the_error) {
-    in_child_process([] {
+    in_forked_child([] {
         const two_devices d;
         static std::atomic<result> seen{-1};
         blocker b;
@@ -174,7 +174,7 @@ TEST(sticky_error, stream_callbacks_get_the_error) {
 }
 
 TEST(sticky_error, a_stream_that_waits_on_a_value_is_let_go) {
-    in_child_process([] {
+    in_forked_child([] {
         const two_devices d;
         device_ptr word = 0;
         EXPECT_EQ(cuMemAlloc_v2(&word, 4), success);
@@ -187,7 +187,7 @@ TEST(sticky_error, a_stream_that_waits_on_a_value_is_let_go) {
 }
 
 TEST(sticky_error, launches_that_wait_are_let_go) {
-    in_child_process([] {
+    in_forked_child([] {
         const two_devices d;
         std::atomic<int> ran{0};
         hostlaunch_embedded_set_manual(1);

@@ -3,66 +3,33 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "embedded/control.hpp"
 #include "embedded/entry_points.hpp"
+#include "support/child.hpp"
+#include "support/waiting.hpp"
 
 namespace hostlaunch::embedded::test {
 
-inline constexpr std::chrono::seconds patience{30};  // for what must happen
-inline constexpr int patience_ms = 30'000;
+using hostlaunch::test::in_forked_child;
+using hostlaunch::test::patience;
+using hostlaunch::test::patience_ms;
 
-// A host function that reports its start and then waits to be let go.
 // Its end waits for all work, so whatever that work points to must be declared before it.
-class blocker {
+class blocker : public hostlaunch::test::blocker {
   public:
-    blocker() = default;
-    blocker(const blocker&) = delete;
-    blocker& operator=(const blocker&) = delete;
     ~blocker() {
         let_go();
         EXPECT_EQ(hostlaunch_embedded_wait_idle(patience_ms), 0);
     }
-    static void run(void* self) { static_cast<blocker*>(self)->block(); }
-
-    void wait_until_running() {
-        std::unique_lock held(mutex_);
-        EXPECT_TRUE(changed_.wait_for(held, patience, [&] { return running_; }));
-    }
-    void let_go() {
-        const std::lock_guard held(mutex_);
-        let_go_ = true;
-        changed_.notify_all();
-    }
-    bool has_ended() {
-        const std::lock_guard held(mutex_);
-        return ended_;
-    }
-
-  private:
-    void block() {
-        std::unique_lock held(mutex_);
-        running_ = true;
-        changed_.notify_all();
-        changed_.wait_for(held, patience, [&] { return let_go_; });
-        ended_ = true;
-    }
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool running_ = false;
-    bool let_go_ = false;
-    bool ended_ = false;
+    static void run(void* self) { (*static_cast<blocker*>(self))(); }
 };
 
 inline void count_up(void* counter) {
@@ -147,21 +114,5 @@ class embedded_driver : public testing::Test {
     std::vector<stream> streams_;
     std::vector<event> events_;
 };
-
-// Runs `body` in a child process, which must not have failed any expectation.
-inline void in_child_process(const std::function<void()>& body) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-        alarm(60);  // a child that hangs is a failure, not a wait
-        body();
-        std::fflush(nullptr);
-        _exit(testing::Test::HasFailure() ? 1 : 0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-    EXPECT_EQ(WEXITSTATUS(status), 0);
-}
 
 }  // namespace hostlaunch::embedded::test

@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/lasting.hpp"
+#include "support/lasting.hpp"
 #include "surface/fixture.hpp"
 #include "surface/process_cases.hpp"
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/lasting.hpp"
+#include "support/lasting.hpp"
 #include "surface/graph_fixture.hpp"
 #include "surface/process_cases.hpp"
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "core/lasting.hpp"
+#include "support/lasting.hpp"
 #include "surface/graph_fixture.hpp"
 #include "surface/plugin.hpp"
 #include "surface/process_cases.hpp"

@@ -17,11 +17,11 @@
 #include <thread>
 #include <vector>
 
-#include "core/lasting.hpp"
-#include "core/waiting.hpp"
 #include "driver/abi.hpp"
 #include "embedded/control.hpp"
 #include "hostlaunch/hostlaunch.hpp"
+#include "support/lasting.hpp"
+#include "support/waiting.hpp"
 #include "surface/process_cases.hpp"
 
 namespace hostlaunch::test {

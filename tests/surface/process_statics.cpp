@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/lasting.hpp"
 #include "embedded/control.hpp"
 #include "hostlaunch/hostlaunch.hpp"
+#include "support/lasting.hpp"
 #include "surface/process_cases.hpp"
 
 namespace hostlaunch::test {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocations of the library: none per launch in steady state, and nothing is left if one fails.
 // Counts every operator new of the process, on all threads, but those of the driver's own code.
-#include "surface/allocations.hpp"
-
 #include <gtest/gtest.h>
 #include <link.h>
 
@@ -12,6 +10,7 @@
 #include <memory>
 #include <new>
 
+#include "surface/allocations.hpp"
 #include "surface/fixture.hpp"
 
 thread_local int hostlaunch::test::allocations_until_failure = 0;

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "core/driver_calls.hpp"
+#include "support/driver_calls.hpp"
 #include "surface/fixture.hpp"
 
 namespace hostlaunch::test {

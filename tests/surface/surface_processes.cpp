@@ -2,7 +2,7 @@
 // How processes end: exit codes are kept, nothing crashes, every wait is bounded.
 #include <gtest/gtest.h>
 
-#include "core/child.hpp"
+#include "support/child.hpp"
 
 namespace hostlaunch::test {
 namespace {

@@ -12,8 +12,8 @@
 
 namespace hostlaunch::test {
 
-inline constexpr std::chrono::seconds patience{30};  // for what must happen
-inline constexpr int patience_ms = 30'000;
+inline constexpr std::chrono::seconds patience{60};  // for what must happen
+inline constexpr int patience_ms = 60'000;
 
 // True as soon as `condition` is, false after `limit`.
 template <class Condition>
@@ -47,15 +47,28 @@ class blocker {
         running_ = true;
         changed_.notify_all();
         EXPECT_TRUE(changed_.wait_for(lock, patience, [this] { return let_go_; }));
+        ended_ = true;
     }
-    void wait_until_running() {
+
+    // False, and a failure, if the function does not come.
+    bool wait_until_running() {
         std::unique_lock lock(mutex_);
-        ASSERT_TRUE(changed_.wait_for(lock, patience, [this] { return running_; }));
+        const bool comes = changed_.wait_for(lock, patience, [this] { return running_; });
+        EXPECT_TRUE(comes) << "the function that blocks does not run";
+        return comes;
     }
     void let_go() {
         const std::lock_guard lock(mutex_);
         let_go_ = true;
         changed_.notify_all();
+    }
+    bool is_held() {
+        const std::lock_guard lock(mutex_);
+        return running_ && !ended_;
+    }
+    bool has_ended() {
+        const std::lock_guard lock(mutex_);
+        return ended_;
     }
 
   private:
@@ -63,6 +76,7 @@ class blocker {
     std::condition_variable changed_;
     bool running_ = false;
     bool let_go_ = false;
+    bool ended_ = false;
 };
 
 }  // namespace hostlaunch::test

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of callables in graphs: copied when the call is made, kept for every run.
+// Arguments of functions in graphs through the C++ library: when they are copied, how long they
+// live.
 #include <gtest/gtest.h>
 
 #include <memory>
 
-#include "surface/graph_fixture.hpp"
+#include "contract/library_graph_case.hpp"
 
 namespace hostlaunch::test {
 namespace {
 
-using graph_arguments = on_graphs;
+using library_graph_arguments = with_graphs<on_any_driver>;
 
 // contract: C5
-TEST_F(graph_arguments, are_copied_when_the_call_is_made_and_there_in_every_run) {
+TEST_F(library_graph_arguments, are_copied_when_the_call_is_made_and_there_in_every_run) {
     std::vector<std::string> seen;
     graph_builder b = built([&seen](graph_builder& to) {
         std::string text = "before";
@@ -31,7 +32,7 @@ TEST_F(graph_arguments, are_copied_when_the_call_is_made_and_there_in_every_run)
 }
 
 // contract: C5
-TEST_F(graph_arguments, may_be_changed_by_a_run_and_refer_by_reference) {
+TEST_F(library_graph_arguments, may_be_changed_by_a_run_and_refer_by_reference) {
     int sum = 0;
     graph_builder b = built([&sum](graph_builder& to) {
         host_launch(to, [](int& total, int& step) { total += step++; }, std::ref(sum), 1);
@@ -43,7 +44,7 @@ TEST_F(graph_arguments, may_be_changed_by_a_run_and_refer_by_reference) {
 }
 
 // contract: B2, C5
-TEST_F(graph_arguments, live_as_long_as_their_callable) {
+TEST_F(library_graph_arguments, live_as_long_as_their_callable) {
     fate& f = make_fate();
     graph_builder b = built([&f](graph_builder& to) {
         host_launch(
@@ -59,7 +60,7 @@ TEST_F(graph_arguments, live_as_long_as_their_callable) {
 }
 
 // contract: B6, C5
-TEST_F(graph_arguments, are_replaced_with_their_callable) {
+TEST_F(library_graph_arguments, are_replaced_with_their_callable) {
     int last = 0;
     const auto set = [&last](const std::unique_ptr<int>& value) { last = *value; };
     graph_node node;
@@ -74,7 +75,7 @@ TEST_F(graph_arguments, are_replaced_with_their_callable) {
 }
 
 // contract: C5
-TEST_F(graph_arguments, of_a_null_function_are_refused_with_it) {
+TEST_F(library_graph_arguments, of_a_null_function_are_refused_with_it) {
     void (*none)(int) = nullptr;
     graph_node node;
     graph_builder b = built([&](graph_builder& to) {

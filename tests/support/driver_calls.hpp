@@ -9,9 +9,9 @@
 #include <set>
 #include <string>
 
-#include "core/waiting.hpp"
 #include "driver/abi.hpp"
 #include "embedded/control.hpp"
+#include "support/waiting.hpp"
 
 namespace hostlaunch::test {
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes for tests, over posix_spawn.
-#include "core/child.hpp"
+// Processes for tests: programs over posix_spawn, and forks.
+#include "support/child.hpp"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <stdexcept>
 #include <thread>
 
@@ -112,6 +114,21 @@ ended_program run_program(const std::vector<std::string>& arguments,
     close(out[0]);
     close(err[0]);
     return p;
+}
+
+void in_forked_child(const std::function<void()>& body) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        alarm(60);  // a child that hangs is a failure, not a wait
+        body();
+        std::fflush(nullptr);
+        _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 std::string describe(const ended_program& p) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program as a process of its own, for cases that may hang, crash or end the process.
+// Runs a program, or the rest of this one, as a process of its own: for cases that may hang, crash
+// or end the process.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,5 +27,8 @@ ended_program run_program(const std::vector<std::string>& arguments,
 
 // Everything about it, for messages of failed expectations.
 std::string describe(const ended_program& p);
+
+// Runs `body` in a forked child, which must not have failed any expectation. It has 60 seconds.
+void in_forked_child(const std::function<void()>& body);
 
 }  // namespace hostlaunch::test
