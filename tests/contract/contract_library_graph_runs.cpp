@@ -333,5 +333,30 @@ TEST_F(library_graph_runs, moving_a_builder_or_graph_over_another_closes_the_oth
     EXPECT_EQ(first.ran, 0);
 }
 
+// contract: B1, E3
+TEST_F(library_graph_runs, calls_inside_a_function_are_refused_and_closing_comes_after_it) {
+    std::atomic<int> launch_code{0};
+    std::atomic<int> add_code{0};
+    fate& f = make_fate();
+    std::optional<graph> g;
+    graph_builder building(*s2_);
+    building.begin_building();
+    graph_builder b = built([&](graph_builder& to) {
+        to.callback([&] {
+            launch_code = code_thrown_by([&] { g->launch(*s_); });
+            add_code = code_thrown_by([&] { building.callback([] {}); });
+            g->close();
+        });
+        to.callback(watched(f));
+    });
+    g.emplace(b.complete());
+    b.close();
+    launch_and_wait(*g);
+    EXPECT_EQ(launch_code, static_cast<int>(misuse::in_host_function));
+    EXPECT_EQ(add_code, static_cast<int>(misuse::in_host_function));
+    EXPECT_EQ(f.ran, 1);
+    EXPECT_TRUE(is_gone(f));
+}
+
 }  // namespace
 }  // namespace hostlaunch::test

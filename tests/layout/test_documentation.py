@@ -28,7 +28,7 @@ def named_in(cell):
 
 def defines(path, name):
     """Whether a file has that test, or that fixture."""
-    before = r"def (test_)?" if path.suffix == ".py" else r"^TEST\w*\(.*\b"
+    before = r"def (test_)?" if path.suffix == ".py" else r"^TEST\w*\([^)]*\b"
     return re.search(rf"{before}{name}\b", path.read_text(), re.MULTILINE) is not None
 
 
