@@ -14,6 +14,7 @@
 
 #include "contract/driver.hpp"
 #include "embedded/control.hpp"
+#include "embedded/entry_points.hpp"  // before the public classes, whose names it has for handles
 #include "hostlaunch/hostlaunch.hpp"
 #include "support/waiting.hpp"
 

@@ -21,7 +21,6 @@ using test::eventually;
 using test::injected;
 using test::live_objects;
 using test::make_record;
-using test::releases;
 using test::restores;
 
 inline void count_destroyed(void* payload) noexcept {
@@ -70,15 +69,10 @@ class failing : public test::core_on_embedded {
     void fail_each_call(const operation& op, const calls& tolerated = {}, int runs = 0) {
         EXPECT_TRUE(op().ok());
         settle();
-        const calls made = observe(op);
-        EXPECT_FALSE(made.empty());
-        for (const auto& [entry, count] : made) {
-            if (releases.contains(entry)) continue;
-            for (int nth = 1; nth <= count; ++nth) {
-                SCOPED_TRACE(entry + ", call " + std::to_string(nth));
-                fail_one_call(op, entry, nth, test::survives(tolerated, entry, nth), runs);
-            }
-        }
+        test::fail_each(observe(op), tolerated,
+                        [&](const std::string& entry, int nth, bool survives) {
+                            fail_one_call(op, entry, nth, survives, runs);
+                        });
     }
 
     void fail_one_call(const operation& op, const std::string& entry, int nth, bool survives,

@@ -55,15 +55,10 @@ class graph_failing : public failing {
     }
 
     void fail_each(const trial& t, const calls& tolerated) {
-        const calls made = observe_attempt(t);
-        EXPECT_FALSE(made.empty());
-        for (const auto& [entry, count] : made) {
-            if (releases.contains(entry)) continue;
-            for (int nth = 1; nth <= count; ++nth) {
-                SCOPED_TRACE(entry + ", call " + std::to_string(nth));
-                run(t, entry, nth, test::survives(tolerated, entry, nth));
-            }
-        }
+        test::fail_each(observe_attempt(t), tolerated,
+                        [&](const std::string& entry, int nth, bool survives) {
+                            run(t, entry, nth, survives);
+                        });
     }
 
     calls observe_attempt(const trial& t) {

@@ -49,4 +49,18 @@ calls driver_calls(Operation&& operation) {
     return made;
 }
 
+// Calls fail(entry, nth, survives) for each of these driver calls in turn, but for the releases:
+// the one harness that all tests of failing driver calls run in.
+template <class Fail>
+void fail_each(const calls& made, const calls& tolerated, Fail&& fail) {
+    EXPECT_FALSE(made.empty());
+    for (const auto& [entry, count] : made) {
+        if (releases.contains(entry)) continue;
+        for (int nth = 1; nth <= count; ++nth) {
+            SCOPED_TRACE(entry + ", call " + std::to_string(nth));
+            fail(entry, nth, survives(tolerated, entry, nth));
+        }
+    }
+}
+
 }  // namespace hostlaunch::test

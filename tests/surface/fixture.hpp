@@ -14,7 +14,6 @@
 #include "contract/library_case.hpp"
 #include "embedded/control.hpp"
 #include "embedded/entry_points.hpp"
-#include "hostlaunch/hostlaunch.hpp"
 
 namespace hostlaunch::test {
 

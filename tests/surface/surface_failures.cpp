@@ -59,35 +59,36 @@ class surface_failures : public on_a_stream {
         const calls made = driver_calls(op);
         settle();
         EXPECT_EQ(current_context(), current);
-        EXPECT_FALSE(made.empty());
-        for (const auto& [entry, count] : made) {
-            if (releases.contains(entry)) continue;
-            for (int nth = 1; nth <= count; ++nth) {
-                SCOPED_TRACE(attempted + ": " + entry + ", call " + std::to_string(nth));
-                const bool fails = !survives(tolerated, entry, nth);
-                const std::vector<std::int64_t> before = all_live();
-                const int ran_before = l.ran();
-                const int destroyed_before = l.destroyed ? l.destroyed() : 0;
-                fail_one_call(op, attempted, entry, nth, fails);
-                // Unless what failed is putting the context back, it is as it was.
-                if (fails || entry != "cuCtxSetCurrent") {
-                    EXPECT_EQ(current_context(), current);
-                }
-                EXPECT_EQ(embedded::cuCtxSetCurrent(current), 0);
-                if (fails && l.destroyed) {
-                    EXPECT_EQ(l.destroyed(), destroyed_before + 1);  // before the error left
-                }
-                settle();
-                EXPECT_EQ(l.ran(), ran_before + (fails ? 0 : l.per_call));
-                if (l.destroyed) {
-                    EXPECT_EQ(l.destroyed(), destroyed_before + 1);
-                }
-                EXPECT_EQ(all_live(), before);
-                op();
-                settle();
-                EXPECT_EQ(l.ran(), ran_before + (fails ? 1 : 2) * l.per_call);
-            }
+        SCOPED_TRACE(attempted);
+        fail_each(made, tolerated, [&](const std::string& entry, int nth, bool survives) {
+            fail_and_try_again(op, attempted, l, entry, nth, !survives);
+        });
+    }
+
+    void fail_and_try_again(const operation& op, const std::string& attempted, const launched& l,
+                            const std::string& entry, int nth, bool fails) {
+        const abi::context current = current_context();
+        const std::vector<std::int64_t> before = all_live();
+        const int ran_before = l.ran();
+        const int destroyed_before = l.destroyed ? l.destroyed() : 0;
+        fail_one_call(op, attempted, entry, nth, fails);
+        // Unless what failed is putting the context back, it is as it was.
+        if (fails || entry != "cuCtxSetCurrent") {
+            EXPECT_EQ(current_context(), current);
         }
+        EXPECT_EQ(embedded::cuCtxSetCurrent(current), 0);
+        if (fails && l.destroyed) {
+            EXPECT_EQ(l.destroyed(), destroyed_before + 1);  // before the error left
+        }
+        settle();
+        EXPECT_EQ(l.ran(), ran_before + (fails ? 0 : l.per_call));
+        if (l.destroyed) {
+            EXPECT_EQ(l.destroyed(), destroyed_before + 1);
+        }
+        EXPECT_EQ(all_live(), before);
+        op();
+        settle();
+        EXPECT_EQ(l.ran(), ran_before + (fails ? 1 : 2) * l.per_call);
     }
 
     static launched nothing() {
