@@ -105,7 +105,7 @@ def test_the_context_of_the_stream_is_current_while_the_function_runs(two_device
 
 
 def test_the_function_may_call_the_library_and_wait(stream, make_stream):
-    """contract: P2."""
+    """contract: P2, P6. No thread and no lock of the driver is held while it runs."""
     other = make_stream(0)
 
     def work():

@@ -162,6 +162,7 @@ TEST_F(surface_failures, of_launching_compiled_code_run_it_once_or_never) {
     stream b = borrowed();
     calls survived = restores;
     survived["cuEventRecord"] = 1;
+    survived["cuStreamGetId"] = 1;  // then the launch is asked for by itself
     for (const stream* each : {&*s_, &b}) {
         fail_each_call([&] { host_launch(*each, &count_as_is, nullptr); }, "host_launch", restores,
                        compiled());
@@ -176,6 +177,7 @@ TEST_F(surface_failures, on_a_thread_without_a_context_leave_it_without) {
         const std::array<std::byte, 16> bytes{};
         calls survived = restores;
         survived["cuEventRecord"] = 1;
+        survived["cuStreamGetId"] = 1;  // then the launch is asked for by itself
         survived["cuCtxSetCurrent"] = 2;
         fail_each_call([&] { host_launch(*s_, watched(fate_)); }, "host_launch", survived,
                        callables());
