@@ -2,7 +2,7 @@
 // A C++ program that stands still is told by the watchdog that its environment asks for.
 #include <gtest/gtest.h>
 
-#include "core/child.hpp"
+#include "support/child.hpp"
 
 namespace hostlaunch::test {
 namespace {
