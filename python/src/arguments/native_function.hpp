@@ -2,8 +2,8 @@
 // A function pointer to compiled code, whoever made it.
 #pragma once
 
-#include "cpython/python.hpp"
 #include "core/status.hpp"
+#include "cpython/python.hpp"
 
 namespace hostlaunch::python {
 
