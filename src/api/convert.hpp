@@ -15,19 +15,22 @@ inline abi::stream raw(stream_ref stream) noexcept {
 }
 
 // The stream behind a view in use, for calls that need no more of it.
-class use_of : public core::stream_use {
+class use_of {
   public:
     explicit use_of(stream_ref stream, const char* role = "stream") noexcept
-        : stream_use(stream.owner(),
-                     {stream.owner() == nullptr ? raw(stream) : nullptr, nullptr, -1}, role),
+        : use_(stream.owner(), {stream.owner() == nullptr ? raw(stream) : nullptr, nullptr, -1},
+               role),
           empty_(stream.is_empty()),
           role_(role) {}
 
     core::status status() const noexcept {
-        return empty_ ? core::refuse_closed(role_) : stream_use::status();
+        return empty_ ? core::refuse_closed(role_) : use_.status();
     }
+    const core::stream_target& target() const noexcept { return use_.target(); }
+    core::stream* own() const noexcept { return use_.own(); }
 
   private:
+    core::stream_use use_;
     bool empty_;
     const char* role_;
 };

@@ -28,15 +28,17 @@ template <class F, class... Args>
 concept storable = std::constructible_from<std::decay_t<F>, F> &&
                    (std::constructible_from<std::decay_t<Args>, Args> && ...);
 
-// What the overloads for functions that the driver gets as they are may be meant by.
+// What the overloads for functions that the driver gets as they are may be meant by. They also take
+// a lambda without captures, unless it can be called with the argument itself.
 template <class F, class... Args>
-concept as_is_function = std::convertible_to<std::decay_t<F>, void (*)(void*)> &&
-                         std::is_pointer_v<std::decay_t<F>> && sizeof...(Args) == 1;
-// A lambda that becomes such a function counts, with what it could not be called with as it is.
+concept converts_to_host_function =
+    std::convertible_to<std::decay_t<F>, void (*)(void*)> && sizeof...(Args) == 1;
+template <class F, class... Args>
+concept as_is_function =
+    converts_to_host_function<F, Args...> && std::is_pointer_v<std::decay_t<F>>;
 template <class F, class... Args>
 concept as_is =
-    std::convertible_to<std::decay_t<F>, void (*)(void*)> &&
-    std::invocable<std::decay_t<F>&, void*> && sizeof...(Args) == 1 &&
+    converts_to_host_function<F, Args...> &&
     ((std::convertible_to<Args, void*> || std::convertible_to<Args, std::span<const std::byte>>) &&
      ...);
 

@@ -81,7 +81,7 @@ class signal_list {
     std::size_t sorted_ = 0;
     std::unordered_map<stream_key, lane> lanes_;
     std::vector<stream_key> active_;  // lanes that are not empty
-    std::chrono::steady_clock::time_point looked_behind_{};
+    std::chrono::steady_clock::time_point looked_behind_;
     std::size_t lane_behind_ = 0;  // where the next look behind the heads goes on
     std::size_t place_behind_ = 0;
 };

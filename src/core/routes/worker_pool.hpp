@@ -106,8 +106,8 @@ class worker_pool {
     std::deque<ready_task> ready_;
     std::uint64_t taken_in_all_ = 0;
     std::uint64_t added_seen_ = 0;
-    clock::time_point last_run_{};
-    clock::time_point last_news_{};  // a run or an addition
+    clock::time_point last_run_;
+    clock::time_point last_news_;  // a run or an addition
 };
 
 }  // namespace hostlaunch::core

@@ -59,8 +59,8 @@ enum class state : std::uint8_t {
     remains,    // no task: a driver object that awaits its destruction
 };
 
-using task_type = hostlaunch::detail::task_type;
 using hostlaunch::detail::outcome;
+using hostlaunch::detail::task_type;
 
 struct route;  // routes/route.hpp
 

@@ -8,7 +8,7 @@
 
 namespace hostlaunch::core {
 
-using signal_type = hostlaunch::detail::signal_type;
+using hostlaunch::detail::signal_type;
 
 // requires: the record's type is part of one.
 inline const signal_type& signal_type_of(const record& r) noexcept {
