@@ -46,7 +46,7 @@ int begin_import(PyObject* module) {
     }
     const bool begun = may_import(module) && init_names() && init_errors() &&
                        init_function_argument() && init_stream_argument() &&
-                       init_lost_interrupt() && init_exit(module);
+                       init_lost_interrupt() && init_future() && init_exit(module);
     return begun ? 0 : -1;
 }
 

@@ -271,7 +271,8 @@ void end_future_as_cancelled(PyObject* future) noexcept {
     end_future(future, future_state::cancelled, nullptr, false);
 }
 
-bool add_future(PyObject* module) {
+bool init_future() {
+    if (future_type != nullptr) return true;  // by an import that was interrupted later
     const owned futures(PyImport_ImportModule("concurrent.futures"));
     if (!futures) return false;
     const owned base(PyObject_GetAttrString(futures.get(), "Future"));
@@ -282,8 +283,15 @@ bool add_future(PyObject* module) {
     base_exception = PyObject_GetAttrString(base.get(), "exception");
     cancelled_error = PyObject_GetAttrString(futures.get(), "CancelledError");
     if (PyErr_Occurred() != nullptr) return false;
-    future_type = make_type(base.get());
-    if (future_type == nullptr || !hide_members()) return false;
+    PyTypeObject* made = make_type(base.get());
+    if (made == nullptr) return false;
+    future_type = made;
+    if (hide_members()) return true;
+    future_type = nullptr;
+    return false;
+}
+
+bool add_future(PyObject* module) {
     return PyModule_AddObjectRef(module, "Future", reinterpret_cast<PyObject*>(future_type)) == 0;
 }
 

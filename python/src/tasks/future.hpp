@@ -31,7 +31,11 @@ void cancel_future(PyObject* future) noexcept;
 // As cancel_future, for a caller of cancel(): what a callback let through stays set.
 void end_future_as_cancelled(PyObject* future) noexcept;
 
-// Makes the type, once at import, and adds it to the module. False with an exception set.
+// Makes the type: before the import of the module, since it imports others. May be repeated, as all
+// that an interrupted import repeats. False with an exception set.
+bool init_future();
+
+// Adds the type to the module. False with an exception set.
 bool add_future(PyObject* module);
 
 }  // namespace hostlaunch::python

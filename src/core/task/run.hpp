@@ -33,10 +33,10 @@ outcome run_guarded(Call&& call) {
 }
 
 // Claims the task and runs it: at most once.
-extern "C" void hostlaunch_call(void* token);
+extern "C" void hostlaunch_call(void* user_data);
 
 // Runs a task that graphs hold, any number of times and perhaps at once on several threads.
-extern "C" void hostlaunch_graph_call(void* token);
+extern "C" void hostlaunch_graph_call(void* user_data);
 
 // The record behind a token while graphs hold it, else null.
 record* held_by_graphs(token t) noexcept;
