@@ -23,6 +23,7 @@
 #include "tasks/future.hpp"
 #include "tasks/host_launch.hpp"
 #include "tasks/lost_interrupt.hpp"
+#include "tasks/names.hpp"
 #include "tasks/release.hpp"
 #include "tasks/submit.hpp"
 
@@ -46,7 +47,8 @@ int begin_import(PyObject* module) {
     }
     const bool begun = may_import(module) && init_names() && init_errors() &&
                        init_function_argument() && init_stream_argument() &&
-                       init_lost_interrupt() && init_future() && init_exit(module);
+                       init_lost_interrupt() && init_names_of_functions() && init_future() &&
+                       init_exit(module);
     return begun ? 0 : -1;
 }
 

@@ -120,7 +120,6 @@ void bind_diagnosis(nb::module_& m) {
     diagnosis::start_when_loaded();
     diagnosis::set_teller(&tell_threads);
     diagnosis::set_preparation(&prepare_for_environment);
-    require(init_names_of_functions());
     m.def("_set_watchdog", &set_watchdog, nb::sig("def _set_watchdog(seconds, file)"));
     m.def("_start_trace", &start_trace, nb::sig("def _start_trace(path)"));
     m.def("_stop_trace", &stop_trace, nb::sig("def _stop_trace(path)"));

@@ -99,8 +99,9 @@ bool init_exit(PyObject* module) {
     static bool registered = false;  // an import that is tried again comes here again
     if (registered) return true;
     const owned atexit(PyImport_ImportModule("atexit"));
+    if (!atexit) return false;
     const owned handler(PyCFunction_New(&at_exit_definition, nullptr));
-    if (!handler || !atexit) return false;
+    if (!handler) return false;
     const owned done(PyObject_CallMethod(atexit.get(), "register", "O", handler.get()));
     if (!done || PyModule_AddObjectRef(module, "_at_exit", handler.get()) != 0) return false;
     core::on_fork_child(&in_forked_child);

@@ -156,8 +156,9 @@ PyObject* condition_of_future(PyObject* future) noexcept {
 
 bool init_future_state() {
     const owned threading(PyImport_ImportModule("threading"));
+    if (!threading) return false;
     const owned logging(PyImport_ImportModule("logging"));
-    if (!threading || !logging) return false;
+    if (!logging) return false;
     condition_class = PyObject_GetAttrString(threading.get(), "Condition");
     logger = PyObject_CallMethod(logging.get(), "getLogger", "s", "concurrent.futures");
     name_acquire = PyUnicode_InternFromString("acquire");
