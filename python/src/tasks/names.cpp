@@ -220,7 +220,7 @@ name_id find_name(PyObject* fn, const void* code) {
 
 }  // namespace
 
-name_id name_of(PyObject* fn, const void* code) noexcept {
+name_id name_of_function(PyObject* fn, const void* code) noexcept {
     try {
         return find_name(fn, code);
     } catch (const std::bad_alloc&) {

@@ -12,7 +12,7 @@ namespace hostlaunch::python {
 // its symbol; another object after its type. Runs no Python code. Cheap when asked again for
 // functions of the same definition. `code` is that of a function pointer, else null. requires:
 // attached. Sets no exception.
-core::name_id name_of(PyObject* fn, const void* code) noexcept;
+core::name_id name_of_function(PyObject* fn, const void* code) noexcept;
 
 // Looks up what is needed, once at import. False with an exception set.
 bool init_names_of_functions();

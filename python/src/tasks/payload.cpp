@@ -178,7 +178,7 @@ payload& fill_payload(record& r, const task_type& type, PyObject* fn, function_a
 }
 
 core::name_id name_of_payload(const payload& p) noexcept {
-    return name_of(p.fn, reinterpret_cast<const void*>(p.code));
+    return name_of_function(p.fn, reinterpret_cast<const void*>(p.code));
 }
 
 bool has_payload(const record& r) noexcept {
