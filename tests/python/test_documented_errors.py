@@ -36,6 +36,8 @@ def saying(phrase):
 LATER = ["Future.result"]
 # They refuse always.
 NEVER = ["Future.set_exception", "Future.set_result", "Future.set_running_or_notify_cancel"]
+# They enter no driver.
+OUTSIDE = ["trace", "watchdog"]
 INSIDE = saying("inside a host function")
 EXITING = saying("after interpreter exit has begun")
 
@@ -58,6 +60,7 @@ WRONG = {
         "Stream.record": lambda scene: scene.stream.record(scene.stream),
         "Stream.wait": lambda scene: scene.stream.wait(1),
         "host_launch": lambda scene: host_launch(1, int),
+        "named": lambda scene: hostlaunch.named(1, "name"),
         "submit": lambda scene: submit(scene.stream, 1),
         "work_done": lambda scene: work_done(1),
     },
@@ -79,6 +82,7 @@ WRONG = {
         "Stream.wait": lambda scene: scene.stream.wait(NO_DEVICE),
         "host_launch": lambda scene: host_launch(scene.stream, int, user_data=0),
         "submit": lambda scene: submit(NO_DEVICE, int),
+        "watchdog": lambda scene: hostlaunch.watchdog(0),
         "work_done": lambda scene: work_done(NO_DEVICE),
     },
     OverflowError: {
@@ -159,7 +163,7 @@ def test_calls_that_enter_the_driver_say_what_they_raise_there():
     """contract: section 2, E3, X2."""
     assert sorted([*FAILING, "driver", *LATER]) == said("CUDAError")
     assert INSIDE == sorted(api_calls.CALLS) == saying("in a forked child")
-    assert sorted([*INSIDE, "driver", *NEVER]) == said("RuntimeError")
+    assert sorted([*INSIDE, "driver", *NEVER, *OUTSIDE]) == said("RuntimeError")
 
 
 def test_inside_a_host_function_calls_raise_what_is_said(scene, make_stream):

@@ -45,12 +45,12 @@ with hostlaunch.Stream(0) as stream:
     builder.end_building().complete().launch(stream)
     stream.sync()
     try:
-        hostlaunch.host_launch(hostlaunch.Stream.from_handle(12345), print)
+        hostlaunch.Stream(99)
     except hostlaunch.CUDAError as error:
         ran.append(error.name)
 print(ran)
 """
-WORKS = "[1, 2, 'CUDA_ERROR_INVALID_HANDLE']"
+WORKS = "[1, 2, 'CUDA_ERROR_INVALID_DEVICE']"
 
 # Interrupts the import at each module that is asked for on the way, and where it ends.
 INTERRUPTED = """
