@@ -23,7 +23,7 @@ auto* find_or_add(Table& table, std::size_t& count, Matches matches) noexcept {
     const auto end = table.begin() + static_cast<std::ptrdiff_t>(count);
     const auto found = std::find_if(table.begin(), end, matches);
     if (found != end) return &*found;
-    if (count == table.size()) return static_cast<typename Table::pointer>(nullptr);
+    if (count == table.size()) return static_cast<Table::pointer>(nullptr);
     table[count] = {};
     return &table[count++];
 }

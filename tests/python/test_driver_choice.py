@@ -3,8 +3,8 @@
 
 import os
 import shutil
-import sys
 import struct
+import sys
 
 import pytest
 

@@ -94,7 +94,7 @@ result cuMemAllocManaged(device_ptr* out, std::size_t bytes, unsigned flags) {
     void* memory = nullptr;
     const result answer =
         allocate(out == nullptr ? nullptr : &memory, bytes, memory_kind::managed, flags);
-    if (answer == success) {
+    if (answer == success && out != nullptr) {
         *out = reinterpret_cast<std::uintptr_t>(memory);
     }
     return answer;

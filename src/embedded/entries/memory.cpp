@@ -17,7 +17,7 @@ result cuMemAlloc_v2(device_ptr* out, std::size_t bytes) {
     void* memory = nullptr;
     const result answer =
         allocate(out == nullptr ? nullptr : &memory, bytes, memory_kind::device, 0);
-    if (answer == success) {
+    if (answer == success && out != nullptr) {
         *out = reinterpret_cast<std::uintptr_t>(memory);
     }
     return answer;

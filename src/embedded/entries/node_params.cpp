@@ -136,14 +136,14 @@ result cuGraphMemFreeNodeGetParams(graph_node node, device_ptr* out) {
 }
 
 result cuGraphNodeSetParams(graph_node node, node_params* params) {
-    const auto kind = static_cast<node_kind>(params != nullptr ? params->type : 0);
+    if (params == nullptr) {
+        return error_invalid_value;
+    }
+    const auto kind = static_cast<node_kind>(params->type);
     if (kind == node_kind::allocate || kind == node_kind::free) {
         return error_not_supported;
     }
-    return params == nullptr ? error_invalid_value
-                             : change_node(node, kind, [&](node_action& fresh) {
-                                   return action_of(*params, fresh);
-                               });
+    return change_node(node, kind, [&](node_action& fresh) { return action_of(*params, fresh); });
 }
 
 }  // namespace calls
