@@ -29,10 +29,15 @@ constexpr hostlaunch::detail::task_type counted{nullptr, &count_destroyed};
 constexpr hostlaunch::detail::task_type trivial{nullptr, nullptr};
 
 launch_stats operator-(const launch_stats& a, const launch_stats& b) {
-    return {a.accepted - b.accepted, a.pending - b.pending,
-            a.running - b.running,   a.ran - b.ran,
-            a.raised - b.raised,     a.abandoned - b.abandoned,
-            a.dropped - b.dropped,   a.awaiting_release - b.awaiting_release};
+    return {a.accepted - b.accepted,
+            a.pending - b.pending,
+            a.running - b.running,
+            a.ran - b.ran,
+            a.raised - b.raised,
+            a.abandoned - b.abandoned,
+            a.dropped - b.dropped,
+            a.cancelled - b.cancelled,
+            a.awaiting_release - b.awaiting_release};
 }
 
 class outcomes : public testing::Test {
@@ -45,7 +50,8 @@ class outcomes : public testing::Test {
     void TearDown() override {
         release_in_background();
         const launch_stats s = since_start();
-        EXPECT_EQ(s.accepted, s.pending + s.running + s.ran + s.raised + s.abandoned + s.dropped);
+        EXPECT_EQ(s.accepted,
+                  s.pending + s.running + s.ran + s.raised + s.abandoned + s.dropped + s.cancelled);
         EXPECT_EQ(s.awaiting_release, 0u);
     }
     record& pending(const route* taken = nullptr, abi::context context = a_context) {
