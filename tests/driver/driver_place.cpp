@@ -52,11 +52,15 @@ class place : public with_folder {
     }
     // Why a program with more rights than its caller cannot be made here; null if it can.
     const char* no_privileges() const {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        return "a sanitizer's runtime ends programs with more rights than their caller";
+#else
         struct statvfs system{};
         if (geteuid() != 0) return "only root can make a program of another user's";
         if (statvfs(folder_.c_str(), &system) != 0 || (system.f_flag & ST_NOSUID) != 0)
             return "the file system of the temporary folder allows no such program";
         return access(EMBEDDED_DRIVER, R_OK) == 0 ? nullptr : "the embedded driver is not there";
+#endif
     }
     static void make_privileged(const fs::path& program) {
         constexpr uid_t nobody = 65534;
