@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <mutex>
 #include <new>
 #include <string>
@@ -21,6 +22,7 @@ constinit std::array<std::atomic<const char*>, most_names> texts{};
 
 struct index {
     std::mutex mutex;
+    std::deque<std::string> kept;  // where a text once is, it stays
     std::unordered_map<std::string_view, name_id> ids;
     name_id next = overflow + 1;
 };
@@ -31,11 +33,11 @@ index& the_index() {
 
 name_id add(index& known, std::string_view text) {
     if (known.next >= most_names) return overflow;
-    const auto* kept = new std::string(text);
+    const std::string& kept = known.kept.emplace_back(text);
     const name_id id = known.next;
-    known.ids.emplace(*kept, id);
+    known.ids.emplace(kept, id);
     ++known.next;
-    texts[id].store(kept->c_str(), std::memory_order_release);
+    texts[id].store(kept.c_str(), std::memory_order_release);
     return id;
 }
 
