@@ -117,20 +117,31 @@ void signal_list::look_at_heads(std::deque<ready_task>& ready) {
     }
 }
 
+// True if it told that its work is done; its event is null then.
+bool signal_list::take_if_done(signal_entry& s, std::deque<ready_task>& ready) {
+    if (s.event == nullptr || api().event_query(s.event) != abi::success) return false;
+    ready.push_back({s.task, s.type, abi::success});
+    destroy_event(s.event, abi::success);
+    s.event = nullptr;
+    return true;
+}
+
 // A limited number of those behind the heads, going on where the last look ended: two threads may
-// have listed in another order than they enqueued.
+// have listed in another order than they enqueued. All that the stream had before one that is done
+// are done as well, though they were asked too early: they go first (contract P1).
 void signal_list::look_behind_heads(std::deque<ready_task>& ready) {
     std::size_t left = behind_at_once;
     for (std::size_t lanes = active_.size(); lanes > 0 && left > 0; --lanes) {
         if (lane_behind_ >= active_.size()) lane_behind_ = 0;
         lane& l = lanes_[active_[lane_behind_]];
         std::size_t at = std::max(place_behind_, l.head + 1);
+        bool asked_before = false;
         for (; at < l.signals.size() && left > 0; ++at, --left) {
-            signal_entry& s = l.signals[at];
-            if (s.event == nullptr || api().event_query(s.event) != abi::success) continue;
-            ready.push_back({s.task, s.type, abi::success});
-            destroy_event(s.event, abi::success);
-            s.event = nullptr;
+            const abi::event event = l.signals[at].event;
+            if (event == nullptr || api().event_query(event) != abi::success) continue;
+            for (std::size_t i = asked_before ? at : l.head; i <= at; ++i)
+                take_if_done(l.signals[i], ready);
+            asked_before = true;
         }
         place_behind_ = at;
         if (at < l.signals.size()) return;

@@ -70,6 +70,7 @@ class signal_list {
     void sort_in();
     void look_at_heads(std::deque<ready_task>& ready);
     bool ask_head(lane& l, std::deque<ready_task>& ready);
+    static bool take_if_done(signal_entry& s, std::deque<ready_task>& ready);
     void look_behind_heads(std::deque<ready_task>& ready);
     void forget_idle_lanes();
 
