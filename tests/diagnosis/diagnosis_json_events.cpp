@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of events is JSON whatever names contain.
-#include "diagnosis/json_events.hpp"
-
 #include <gtest/gtest.h>
+
+#include "diagnosis/json_events.hpp"
 
 namespace hostlaunch::diagnosis {
 namespace {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names are kept once, found again, and bounded.
-#include "core/task/names.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "core/task/names.hpp"
 #include "hostlaunch/launch.hpp"
 #include "hostlaunch/named.hpp"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A note tells of the launch that it was made for and of no other.
-#include "core/task/task_notes.hpp"
-
 #include <gtest/gtest.h>
 
 #include "core/task/record.hpp"
+#include "core/task/task_notes.hpp"
 
 namespace hostlaunch::core {
 namespace {

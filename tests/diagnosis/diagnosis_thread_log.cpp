@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread's log, read while it is written.
-#include "core/task/thread_log.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,6 +7,8 @@
 #include <set>
 #include <thread>
 #include <vector>
+
+#include "core/task/thread_log.hpp"
 
 namespace hostlaunch::core::trace {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What marks become in a trace, where some of them were lost.
-#include "diagnosis/timeline.hpp"
-
 #include <gtest/gtest.h>
 
 #include <memory>
+
+#include "diagnosis/timeline.hpp"
 
 namespace hostlaunch::diagnosis {
 namespace {
